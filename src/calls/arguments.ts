@@ -1,0 +1,58 @@
+/**
+ * Arguments of a tool call: read once from the model's text, strictly, and checked against the tool's JSON Schema. A
+ * fault here is a denial before policy; nothing has happened yet.
+ */
+import { type Schema, Validator } from '@cfworker/json-schema'
+import { Fault, isJsonObject, type JsonObject, readJson } from '../core/index.ts'
+import type { ToolDefinition } from '../events/index.ts'
+
+/** The arguments as a value. Blank text stands for no arguments, because that is what models send for none. */
+export function proposedArguments(name: string, text: string): JsonObject {
+  let value: unknown
+  try {
+    value = readJson(text.trim() === '' ? '{}' : text, { depthMax: 64, bytesMax: 1024 * 1024 })
+  } catch (cause) {
+    throw invalid(name, cause instanceof Error ? cause.message : 'they cannot be read', cause)
+  }
+  if (!isJsonObject(value)) throw invalid(name, 'they must be a JSON object')
+  return value
+}
+
+const validators = new WeakMap<ToolDefinition, Validator>()
+
+/** Throws `CALL_INVALID` that names the place and the rule when the arguments do not fit the tool's schema. */
+export function checkArguments(definition: ToolDefinition, value: JsonObject): void {
+  const { properties } = definition.parameters
+  if (isJsonObject(properties) && Object.keys(properties).length > 0) {
+    const stranger = Object.keys(value).find((name) => !Object.hasOwn(properties, name))
+    if (stranger !== undefined) throw invalid(definition.name, `"${stranger.slice(0, 64)}" is not one of its arguments`)
+  }
+  let outcome: ReturnType<Validator['validate']>
+  try {
+    outcome = validatorOf(definition).validate(value)
+  } catch (cause) {
+    throw invalid(definition.name, 'its schema cannot be used', cause)
+  }
+  if (outcome.valid) return
+  const worst = outcome.errors.at(-1)
+  throw invalid(
+    definition.name,
+    `${worst?.instanceLocation ?? '#'} breaks the rule ${worst?.keywordLocation ?? '#'}: ${worst?.error ?? 'it does not fit'}`,
+  )
+}
+
+function validatorOf(definition: ToolDefinition): Validator {
+  const known = validators.get(definition)
+  if (known !== undefined) return known
+  const made = new Validator(definition.parameters as Schema, '2020-12', true)
+  validators.set(definition, made)
+  return made
+}
+
+function invalid(name: string, reason: string, cause?: unknown): Fault {
+  return new Fault('CALL_INVALID', {
+    message: `Cannot prepare the call of "${name}": ${reason}`,
+    hint: 'Call the tool again with arguments that fit its schema',
+    cause,
+  })
+}

@@ -1,0 +1,118 @@
+/**
+ * Every code a person or a program can meet, with its HTTP status, its exit code and one public sentence.
+ * `docs/errors.md` is generated from this table, so a code that is not here does not exist.
+ */
+export interface CodeRow {
+  readonly http: number
+  readonly exit: number
+  /** Public: shown by doors in place of a message that could name a path or a value. */
+  readonly says: string
+}
+
+const row = (http: number, exit: number, says: string): CodeRow => ({ http, exit, says })
+
+export const CODES = {
+  // input at a door
+  INVALID_JSON: row(400, 65, 'The text is not strict JSON'),
+  INVALID_REQUEST: row(422, 65, 'The request does not have the expected shape'),
+  INVALID_PATH: row(400, 65, 'A value in the path is malformed'),
+  PAYLOAD_TOO_LARGE: row(413, 65, 'The body is larger than this route accepts'),
+  UNSUPPORTED_MEDIA_TYPE: row(415, 65, 'The body must be application/json'),
+  NOT_FOUND: row(404, 1, 'There is no such route or object'),
+  METHOD_NOT_ALLOWED: row(405, 1, 'The route does not offer this method'),
+  RATE_LIMITED: row(429, 75, 'Too many requests from this address'),
+  UNKNOWN_ADDRESS: row(400, 1, 'The address of the client cannot be determined'),
+  ORIGIN_REFUSED: row(403, 77, 'The page that asked is not on the list of allowed origins'),
+  USAGE: row(400, 64, 'The command line is not understood'),
+  INTERNAL: row(500, 70, 'The runtime broke one of its own promises and stopped the work'),
+
+  // access
+  UNAUTHORIZED: row(401, 77, 'A valid credential is required'),
+  ADMIN_REQUIRED: row(403, 77, 'Scoped API keys may not access this endpoint'),
+  AGENT_SCOPE_DENIED: row(403, 77, 'API key is not scoped to this agent'),
+  KEY_FILE_UNSAFE: row(500, 78, 'The API key file is not safe to use'),
+  KEY_FILE_INVALID: row(500, 78, 'The API key file cannot be understood'),
+  KEY_EXISTS: row(409, 1, 'A key with this id exists'),
+  KEY_NOT_FOUND: row(404, 1, 'No key has this id'),
+  PUBLIC_BIND_REFUSED: row(500, 78, 'A public address needs at least one credential'),
+
+  // chat
+  PARSE_ERROR: row(400, 65, 'The frame is not a known chat message'),
+  MESSAGE_TOO_LARGE: row(413, 65, 'The content of the message is too large'),
+  INVALID_INVOCATION_ID: row(400, 65, 'The id must be a UUID of 36 characters that is not nil'),
+  INVOCATION_NOT_FOUND: row(404, 1, 'No invocation has this id'),
+  INVOCATION_CONFLICT: row(409, 1, 'The id belongs to another caller or other content'),
+  INVOCATION_IN_PROGRESS: row(409, 2, 'The invocation is held by its owner'),
+  INVOCATION_UNRESOLVED: row(409, 2, 'The outcome needs inspection and reconciliation'),
+  INVOCATION_RECONCILED: row(409, 3, 'An operator has assessed this invocation; it never runs again'),
+  SESSION_BUSY: row(409, 75, 'One message is active and one is queued'),
+  SESSION_LIMIT: row(409, 1, 'The conversation is full'),
+  SESSION_CLOSED: row(409, 1, 'The chat session is closed'),
+  AUDIT_UNAVAILABLE: row(503, 74, 'Audit storage is unsafe, missing, busy or full'),
+  LOOP_ERROR: row(422, 1, 'The run failed, and everything it did is recorded'),
+
+  // storage
+  STORAGE_UNSAFE: row(503, 74, 'A file or folder is not private to this user'),
+  STORAGE_FULL: row(503, 74, 'The disk is full'),
+  STORAGE_FAILED: row(503, 74, 'The disk refused a read or a write'),
+  STORAGE_BUSY: row(503, 75, 'Another holder keeps the lock'),
+  PLATFORM_UNSUPPORTED: row(503, 69, 'This platform lacks the file guarantees that journals need'),
+  KEY_INVALID: row(503, 78, 'The signing key cannot be used'),
+
+  // journal and recovery
+  JOURNAL_EXISTS: row(409, 74, 'A journal of this run exists'),
+  JOURNAL_CHANGED: row(503, 74, 'Another process changed the journal'),
+  JOURNAL_FAILED: row(503, 74, 'The journal refuses further entries after a failure'),
+  JOURNAL_LIMIT: row(503, 74, 'The entry or the journal would exceed its size limit'),
+  JOURNAL_REFUSED: row(409, 1, 'The entry may not be written at this point of the run'),
+  RECONCILIATION_REQUIRED: row(409, 2, 'An earlier effect is unconfirmed; reconciliation is required first'),
+  EVIDENCE_INVALID: row(422, 1, 'The evidence does not verify'),
+  EVIDENCE_CHANGING: row(409, 75, 'The evidence changed while it was read'),
+
+  // invocations
+  CLAIM_INVALID: row(422, 1, 'The claim cannot be understood; it is kept and never executed again'),
+  EVIDENCE_LOST: row(409, 1, 'The claim is gone but its reconciliation exists'),
+  REVIEW_INVALID: row(400, 65, 'The review cannot be used'),
+  REVIEW_STALE: row(409, 1, 'The evidence changed since the review was written'),
+  REVIEW_DIFFERENT: row(409, 1, 'A different review is already recorded'),
+  ALREADY_RECORDED: row(409, 1, 'The invocation has a recorded result'),
+  OWNER_ALIVE: row(409, 1, 'The owner of the invocation is still at work'),
+
+  // policy
+  POLICY_INVALID: row(500, 78, 'A policy cannot be understood'),
+  POLICY_UNREADABLE: row(500, 78, 'The policy folder cannot be read'),
+  POLICY_ENGINE: row(500, 70, 'The policy engine failed'),
+
+  // calls, budget, loop, providers
+  CALL_INVALID: row(422, 65, 'The proposed call is not valid'),
+  GRANT_REFUSED: row(409, 1, 'The grant no longer fits the run or the executor'),
+  BUDGET_REFUSED: row(409, 1, 'The token allowance does not cover the request'),
+  BUDGET_CLOSED: row(409, 1, 'The token allowance is closed'),
+  RUN_CANCELLED: row(409, 130, 'The execution was cancelled'),
+  RUN_TIMEOUT: row(408, 1, 'The run reached its time limit'),
+  CONFIG_INVALID: row(500, 78, 'The configuration cannot be used'),
+  PROVIDER_ERROR: row(502, 1, 'The model provider failed'),
+  PROVIDER_RATE_LIMITED: row(502, 75, 'The model provider asks to slow down'),
+  PROVIDER_CONTEXT_OVERFLOW: row(502, 1, 'The conversation is too long for the model'),
+  PROVIDER_MODEL_UNAVAILABLE: row(502, 1, 'The model is not available'),
+  PROVIDER_INVALID_REQUEST: row(502, 1, 'The model provider refused the request'),
+  PROVIDER_TIMEOUT: row(504, 1, 'The model provider did not answer in time'),
+  PROVIDER_PARSE_ERROR: row(502, 1, 'The reply of the model proposes nothing that can be used'),
+
+  // runtime API and server
+  NOT_CONFIGURED: row(503, 69, 'This runtime is not configured to do that'),
+  AGENT_NOT_FOUND: row(404, 1, 'No agent has this id'),
+  SCHEDULER_HEALTH_FAILED: row(500, 1, 'The scheduler health cannot be read'),
+  STATUS_AGENTS_FAILED: row(500, 1, 'The agents cannot be counted'),
+  STATUS_SCHEDULES_FAILED: row(500, 1, 'The schedules cannot be counted'),
+  STATUS_CHANNELS_FAILED: row(500, 1, 'The channels cannot be counted'),
+  METRICS_FAILED: row(500, 1, 'The metrics cannot be read'),
+  PROJECT_HELD: row(409, 75, 'Another server holds this project'),
+  PORT_IN_USE: row(503, 75, 'The address is in use'),
+  SHUTTING_DOWN: row(503, 75, 'The server is shutting down and takes no new work'),
+  PROJECT_EXISTS: row(409, 1, 'The project exists'),
+  PROJECT_MISSING: row(404, 66, 'There is no project here'),
+  CONNECTION_LOST: row(503, 75, 'The server cannot be reached'),
+} as const satisfies Record<string, CodeRow>
+
+export type Code = keyof typeof CODES

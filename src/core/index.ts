@@ -1,0 +1,25 @@
+import * as shapes from './shape.ts'
+
+export { byCodePoint, canonical } from './canonical-json.ts'
+export { CODES, type Code, type CodeRow } from './codes.ts'
+export { digest, digestOfCanonical, GENESIS, type Hash, type HexHash, hexHash } from './digest.ts'
+export { type Duration, durationOf, millisecondsOf } from './duration.ts'
+export { assert, Bug, Fault, type FaultDetails, isFault, messageOf } from './fault.ts'
+export {
+  type AgentId,
+  derivedId,
+  ID_KINDS,
+  type Id,
+  type IdKind,
+  type InvocationId,
+  idOrNull,
+  isStoredId,
+  newId,
+  parseId,
+  type RunId,
+} from './ids.ts'
+export { deepFreeze, isJsonObject, type Json, type JsonObject } from './json.ts'
+export { fit, fits, type Misfit, type Shape, type TypeOf } from './shape.ts'
+export { type JsonBounds, readJson, readJsonMembers, type Span } from './strict-json.ts'
+export { instantOf, isTimestamp, type Timestamp, timestampOf } from './timestamp.ts'
+export { shapes }

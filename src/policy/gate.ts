@@ -1,0 +1,49 @@
+/**
+ * The gate's contract: one question about approval, one about policy. Every gate answers from what the runtime knows, and
+ * every doubt is a Deny with a reason of its own (law 5).
+ */
+import type { Approval, PreparedCall, RunContext } from '../calls/index.ts'
+import type { ProposedAction } from '../events/index.ts'
+
+export type Decision =
+  | { readonly kind: 'Allow'; readonly policies: readonly string[] }
+  | {
+      readonly kind: 'Deny'
+      /** What the model may see. */
+      readonly reason: string
+      /** Names of the policies that decided, for operators: they go to the journal only. */
+      readonly policies: readonly string[]
+      /** Policies that failed while they were evaluated. */
+      readonly errors: readonly string[]
+    }
+  | {
+      readonly kind: 'Modify'
+      readonly modified_action: ProposedAction
+      readonly reason: string
+      readonly policies: readonly string[]
+    }
+
+export type ApprovalAnswer =
+  | { readonly kind: 'NotNeeded' }
+  | { readonly kind: 'Approved'; readonly approval: Approval }
+  | { readonly kind: 'Refused'; readonly reason: string }
+
+export interface GateQuestion {
+  readonly call: PreparedCall
+  readonly run: RunContext
+  /** The approval that was just obtained, or null. The gate derives `has_human_approval` from it and from nothing else. */
+  readonly approval: Approval | null
+  /** How long an answer may take; also the longest life of an approval. */
+  readonly remainingMs: number
+}
+
+export interface Gate {
+  /** For logs and doctor: which gate this is. */
+  readonly name: string
+  approve(question: GateQuestion, signal: AbortSignal): Promise<ApprovalAnswer>
+  decide(question: GateQuestion, signal: AbortSignal): Promise<Decision>
+}
+
+export function deny(reason: string, policies: readonly string[] = [], errors: readonly string[] = []): Decision {
+  return { kind: 'Deny', reason, policies, errors }
+}

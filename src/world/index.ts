@@ -1,0 +1,15 @@
+export { nodeWorld } from './node-world.ts'
+export type {
+  Clock,
+  Fetch,
+  FileFacts,
+  FileKind,
+  Files,
+  Net,
+  OpenFile,
+  Processes,
+  Random,
+  ServerLimits,
+  Threads,
+  World,
+} from './world.ts'

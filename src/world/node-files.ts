@@ -1,0 +1,207 @@
+/**
+ * Real files. Every open refuses links in its last component and never blocks; facts come from the handle.
+ *
+ * Locks are Linux OFD locks (or their like elsewhere) from a native binding that is loaded at the first lock: they belong
+ * to the open file, exclude a second open file of the same process, and end with `kill -9`.
+ */
+import { type BigIntStats, constants, fstatSync } from 'node:fs'
+import * as fs from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { Fault } from '../core/index.ts'
+import type { FileFacts, FileKind, Files, OpenFile } from './world.ts'
+
+const { O_RDONLY, O_RDWR, O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_DIRECTORY } = constants
+
+export function nodeFiles(): Files {
+  return {
+    uid: process.geteuid?.() ?? -1,
+    durable: process.platform === 'linux' || process.platform === 'darwin',
+    realpath: (path) => absentAsNull(fs.realpath(path)),
+    lstat: async (path) => {
+      const stats = await absentAsNull(fs.lstat(path, { bigint: true }))
+      return stats === null ? null : factsOf(stats)
+    },
+    mkdir: async (path, mode) => void (await told(fs.mkdir(path, { recursive: true, mode }))),
+    list: (path) => absentAsNull(fs.readdir(path)),
+    open: async (path, how) => {
+      const flags = how === 'read' ? O_RDONLY : how === 'append' ? O_RDWR | O_APPEND : O_RDWR
+      const handle = await absentAsNull(fs.open(path, flags | O_NOFOLLOW | O_NONBLOCK))
+      return handle === null ? null : openFile(handle)
+    },
+    create: async (path, mode) => {
+      try {
+        return openFile(await fs.open(path, O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW, mode))
+      } catch (error) {
+        if (errnoOf(error) === 'EEXIST') return null
+        throw toFault(error)
+      }
+    },
+    link: async (existing, fresh) => {
+      try {
+        await fs.link(existing, fresh)
+        return true
+      } catch (error) {
+        if (errnoOf(error) === 'EEXIST') return false
+        throw toFault(error)
+      }
+    },
+    rename: (from, to) => told(fs.rename(from, to)),
+    unlink: (path) => told(fs.unlink(path)),
+    chmod: (path, mode) => told(fs.chmod(path, mode)),
+    syncDirectory: async (path) => {
+      const handle = await told(fs.open(path, O_RDONLY | O_DIRECTORY))
+      try {
+        await told(handle.sync())
+      } finally {
+        await handle.close()
+      }
+    },
+    folderMark: async (path) => {
+      const stats = await absentAsNull(fs.stat(path, { bigint: true }))
+      return stats === null ? null : `${stats.ino}:${stats.mtimeNs}:${stats.ctimeNs}`
+    },
+  }
+}
+
+function openFile(handle: fs.FileHandle): OpenFile {
+  let closed: Promise<void> | null = null
+  const close = (): Promise<void> => {
+    closed ??= told(handle.close())
+    return closed
+  }
+  return {
+    facts: async () => factsOf(await told(handle.stat({ bigint: true }))),
+    sizeNow: () => {
+      try {
+        return fstatSync(handle.fd).size
+      } catch (error) {
+        throw toFault(error)
+      }
+    },
+    read: async (position, length) => {
+      const bytes = Buffer.allocUnsafe(length)
+      let filled = 0
+      while (filled < length) {
+        const { bytesRead } = await told(handle.read(bytes, filled, length - filled, position + filled))
+        if (bytesRead === 0) break
+        filled += bytesRead
+      }
+      return bytes.subarray(0, filled)
+    },
+    async readAll(bytesMax) {
+      const { size } = await told(handle.stat())
+      if (size > bytesMax) throw tooLong(size, bytesMax)
+      const bytes = await this.read(0, size)
+      const beyond = await this.read(bytes.length, 1)
+      if (beyond.length > 0 && bytes.length >= bytesMax) throw tooLong(bytes.length + 1, bytesMax)
+      return bytes
+    },
+    append: async (bytes) => {
+      let written = 0
+      while (written < bytes.length) {
+        const { bytesWritten } = await told(handle.write(bytes, written, bytes.length - written, null))
+        if (bytesWritten === 0) throw new Fault('STORAGE_FAILED', { message: 'Cannot write: the disk took no bytes' })
+        written += bytesWritten
+      }
+    },
+    syncData: () => told(handle.datasync()),
+    syncAll: () => told(handle.sync()),
+    tryLock: async () => {
+      try {
+        return locks().tryLock(handle.fd)
+      } catch (error) {
+        throw toFault(error)
+      }
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+}
+
+interface Locks {
+  tryLock(fd: number): boolean
+}
+let loadedLocks: Locks | null = null
+
+/** The binding is CommonJS and native: loaded when the first lock is taken, so that reading a journal never needs it. */
+function locks(): Locks {
+  loadedLocks ??= createRequire(import.meta.url)('fs-native-extensions') as Locks
+  return loadedLocks
+}
+
+function factsOf(stats: BigIntStats): FileFacts {
+  return {
+    kind: kindOf(stats),
+    size: Number(stats.size),
+    mode: Number(stats.mode & 0o7777n),
+    ownerUid: Number(stats.uid),
+    links: Number(stats.nlink),
+    inode: stats.ino,
+    modifiedNs: stats.mtimeNs,
+    changedNs: stats.ctimeNs,
+  }
+}
+
+function kindOf(stats: BigIntStats): FileKind {
+  if (stats.isFile()) return 'file'
+  if (stats.isDirectory()) return 'directory'
+  return stats.isSymbolicLink() ? 'link' : 'other'
+}
+
+async function told<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    throw toFault(error)
+  }
+}
+
+async function absentAsNull<T>(work: Promise<T>): Promise<T | null> {
+  try {
+    return await work
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return null
+    throw toFault(error)
+  }
+}
+
+function errnoOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException | null)?.code ?? 'UNKNOWN'
+}
+
+const FULL = new Set(['ENOSPC', 'EDQUOT', 'EMFILE', 'ENFILE'])
+
+function toFault(error: unknown): Fault {
+  if (error instanceof Fault) return error
+  const errno = errnoOf(error)
+  const facts = { errno }
+  if (FULL.has(errno)) {
+    return new Fault('STORAGE_FULL', {
+      message: `Cannot store: the system has no room left (${errno})`,
+      hint: 'Free space or raise the limit; nothing that was acknowledged is lost',
+      facts,
+      cause: error,
+    })
+  }
+  if (errno === 'ELOOP' || errno === 'EMLINK') {
+    return new Fault('STORAGE_UNSAFE', {
+      message: 'Cannot open: the name is a symbolic link',
+      hint: 'Replace the link by a regular file that this user owns',
+      facts,
+      cause: error,
+    })
+  }
+  return new Fault('STORAGE_FAILED', {
+    message: `Cannot use storage: the system answered ${errno}`,
+    hint: 'Check that the disk is mounted read-write and that this user may use the folder',
+    facts,
+    cause: error,
+  })
+}
+
+function tooLong(size: number, bytesMax: number): Fault {
+  return new Fault('JOURNAL_LIMIT', {
+    message: `Cannot read the file: it holds ${size} bytes and ${bytesMax} are allowed`,
+    hint: 'A file of this size was not written by this runtime',
+  })
+}

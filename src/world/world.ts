@@ -1,0 +1,123 @@
+/**
+ * World: what we cannot compute. Time, randomness, files, network, processes and threads come in as an argument and
+ * never from a global, so that one seed can replay everything (`symbi-runtime/testing` has such a World).
+ *
+ * Owns the port. `node-world.ts` is the maker for real machines.
+ */
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { Timestamp } from '../core/index.ts'
+
+export interface World {
+  readonly clock: Clock
+  readonly random: Random
+  readonly files: Files
+  readonly net: Net
+  readonly processes: Processes
+  readonly threads: Threads
+}
+
+export interface Clock {
+  /** Wall clock, for timestamps only. Never goes backwards within one process. */
+  wall(): Timestamp
+  /** Milliseconds that only grow. Every deadline is a value of this clock; passed means now >= deadline. */
+  monotonicMs(): number
+  /** Resolves after `ms`, or rejects with the signal's reason. Any finite length works; 0 yields once. */
+  sleep(ms: number, signal: AbortSignal): Promise<void>
+  /** Calls back once after `ms` unless the returned function is called first. Holds the process open only if `keepAlive`. */
+  timer(ms: number, callback: () => void, keepAlive?: boolean): () => void
+  /** Lets other work run: for long computations on the one thread. */
+  yield(): Promise<void>
+}
+
+export interface Random {
+  bytes(count: number): Uint8Array
+}
+
+export type FileKind = 'file' | 'directory' | 'link' | 'other'
+
+/** Facts about a file. `modifiedNs` and `changedNs` are nanoseconds since the epoch. */
+export interface FileFacts {
+  readonly kind: FileKind
+  readonly size: number
+  /** Permission bits only, for example 0o600. */
+  readonly mode: number
+  readonly ownerUid: number
+  readonly links: number
+  readonly inode: bigint
+  readonly modifiedNs: bigint
+  readonly changedNs: bigint
+}
+
+/**
+ * Files. All failures are Faults: `STORAGE_FULL`, `STORAGE_UNSAFE` (a link where none is followed), or `STORAGE_FAILED`
+ * with `facts.errno`; "not there" is null where the return type says so. No message holds a path: callers add what they
+ * were doing, and decide whether a path may be told.
+ */
+export interface Files {
+  /** The effective user, who must own private files. */
+  readonly uid: number
+  /** False where exclusive creation, no-follow opens, locks or directory syncs do not exist: journals are refused there. */
+  readonly durable: boolean
+  realpath(path: string): Promise<string | null>
+  /** Facts of the path itself, links not followed. */
+  lstat(path: string): Promise<FileFacts | null>
+  /** Creates missing folders with this mode. */
+  mkdir(path: string, mode: number): Promise<void>
+  /** Names in a folder, in no order; null when it is not there. */
+  list(path: string): Promise<readonly string[] | null>
+  /** Opens without following links and without blocking. `create` is exclusive: an existing name gives null. */
+  open(path: string, how: 'read' | 'append' | 'lock'): Promise<OpenFile | null>
+  create(path: string, mode: number): Promise<OpenFile | null>
+  /** Hard link that refuses to replace: false when the new name exists. */
+  link(existing: string, fresh: string): Promise<boolean>
+  /** Atomic replacement. Never used on evidence. */
+  rename(from: string, to: string): Promise<void>
+  unlink(path: string): Promise<void>
+  chmod(path: string, mode: number): Promise<void>
+  syncDirectory(path: string): Promise<void>
+  /** A cheap mark that changes when a folder's direct content may have changed; null when it is not there. */
+  folderMark(path: string): Promise<string | null>
+}
+
+export interface OpenFile extends AsyncDisposable {
+  facts(): Promise<FileFacts>
+  /** The length as it is now. Synchronous: an open file's length is in memory, and every append asks. */
+  sizeNow(): number
+  read(position: number, length: number): Promise<Uint8Array>
+  /** Reads at most `bytesMax` bytes from the start; one byte more than allowed is a Fault `JOURNAL_LIMIT`. */
+  readAll(bytesMax: number): Promise<Uint8Array>
+  /** Writes everything at the end, continuing short writes, or fails. */
+  append(bytes: Uint8Array): Promise<void>
+  syncData(): Promise<void>
+  syncAll(): Promise<void>
+  /** An exclusive lock that belongs to this open file, excludes other holders in this process too, and dies with it. */
+  tryLock(): Promise<boolean>
+  close(): Promise<void>
+}
+
+export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>
+
+export interface Net {
+  readonly fetch: Fetch
+  /** A server that is not listening yet. Its owner closes it. */
+  createServer(limits: ServerLimits, handler: (request: IncomingMessage, response: ServerResponse) => void): Server
+}
+
+export interface ServerLimits {
+  readonly headerBytesMax: number
+  readonly headersTimeoutMs: number
+  readonly requestTimeoutMs: number
+  readonly keepAliveTimeoutMs: number
+}
+
+export interface Processes {
+  readonly pid: number
+  readonly platform: string
+  /** Memory and processor use of this process, for health and metrics. */
+  usage(): { readonly memoryBytes: number; readonly cpuMicros: number }
+}
+
+export interface Threads {
+  /** How many threads may usefully run beside this one. */
+  readonly spare: number
+}
