@@ -183,11 +183,16 @@ export type TaggedOf<T extends VariantTable> = {
   [K in keyof T]: keyof T[K] extends never ? K : { readonly [P in K]: ObjectOf<T[K]> }
 }[keyof T]
 
-export function tagged<T extends VariantTable>(table: T): Shape<TaggedOf<T>> {
+/** `others: 'allowed'` ignores unknown members inside a variant: evidence of a newer writer stays readable. */
+export function tagged<T extends VariantTable>(
+  table: T,
+  others: 'refused' | 'allowed' = 'refused',
+): Shape<TaggedOf<T>> {
+  const inside = others === 'refused' ? object : open
   const shapes = new Map(
     Object.entries(table).map(([name, members]) => [
       name,
-      { bare: Object.keys(members).length === 0, inner: object(members) },
+      { bare: Object.keys(members).length === 0, inner: inside(members) },
     ]),
   )
   return shape((value, path) => {

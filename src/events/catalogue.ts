@@ -135,7 +135,7 @@ export type WireEvent = shapes.TaggedOf<EventTable>
 export type Event = { [K in EventKind]: { readonly kind: K } & shapes.ObjectOf<EventTable[K]> }[EventKind]
 export type EventOf<K extends EventKind> = Extract<Event, { readonly kind: K }>
 
-export const wireEventShape: Shape<WireEvent> = tagged(EVENTS)
+export const wireEventShape: Shape<WireEvent> = tagged(EVENTS, 'allowed')
 
 export function toWire(event: Event): WireEvent {
   const { kind, ...members } = event
@@ -148,7 +148,7 @@ export function fromWire(wire: WireEvent): Event {
   return { kind, ...(members as object) } as Event
 }
 
-export const entryShape = shapes.object({
+export const entryShape = shapes.open({
   sequence: uint,
   timestamp: shapes.timestamp,
   agent_id: id('agent'),

@@ -1,6 +1,7 @@
 /**
  * The data inside events: usage, observations, actions, configuration, budgets. Names and members are spelled as on
- * disk; each type is derived from its shape.
+ * disk; each type is derived from its shape. Members that a newer writer added are ignored on the way back from disk,
+ * except in references and reservations, where an unknown member is refused.
  */
 import { type Hash, type HexHash, type Json, type JsonObject, type Shape, shapes, type TypeOf } from '../core/index.ts'
 
@@ -26,7 +27,7 @@ const {
 } = shapes
 
 /** Tokens. Additions saturate at 4294967295. */
-export const usageShape = object({ prompt_tokens: u32, completion_tokens: u32, total_tokens: u32 })
+export const usageShape = open({ prompt_tokens: u32, completion_tokens: u32, total_tokens: u32 })
 export type Usage = TypeOf<typeof usageShape>
 export const NO_USAGE: Usage = Object.freeze({ prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 })
 
@@ -43,27 +44,33 @@ export function addUsage(left: Usage, right: Usage): Usage {
 export const auditReferenceShape = object({ run_id: id('run'), path: text, public_key: shapes.hexHash })
 export type AuditReference = TypeOf<typeof auditReferenceShape>
 
-export const terminationShape = tagged({
-  Completed: {},
-  MaxIterations: {},
-  MaxTokens: {},
-  Timeout: {},
-  UnconfirmedEffects: {},
-  PolicyDenial: { reason: text },
-  Error: { message: text },
-})
+export const terminationShape = tagged(
+  {
+    Completed: {},
+    MaxIterations: {},
+    MaxTokens: {},
+    Timeout: {},
+    UnconfirmedEffects: {},
+    PolicyDenial: { reason: text },
+    Error: { message: text },
+  },
+  'allowed',
+)
 export type TerminationReason = TypeOf<typeof terminationShape>
 
-export const actionShape = tagged({
-  ToolCall: { call_id: text, name: text, arguments: text },
-  Delegate: { call_id: text, target: text, message: text },
-  Respond: { content: text },
-  Terminate: { reason: text, output: text },
-})
+export const actionShape = tagged(
+  {
+    ToolCall: { call_id: text, name: text, arguments: text },
+    Delegate: { call_id: text, target: text, message: text },
+    Respond: { content: text },
+    Terminate: { reason: text, output: text },
+  },
+  'allowed',
+)
 /** What the model proposed, before anybody judged it. */
 export type ProposedAction = TypeOf<typeof actionShape>
 
-export const observationShape = object({
+export const observationShape = open({
   source: text,
   content: text,
   is_error: bool,
@@ -77,22 +84,25 @@ export function isUnconfirmed(observation: Observation): boolean {
   return observation.metadata?.effect_outcome === 'unknown'
 }
 
-export const toolDefinitionShape = object({ name: text, description: text, parameters: jsonObject })
+export const toolDefinitionShape = open({ name: text, description: text, parameters: jsonObject })
 export type ToolDefinition = TypeOf<typeof toolDefinitionShape>
 
 export const toolChoiceShape = open({ type: literal('auto', 'any', 'tool'), name: optional(text) })
 
-export const recoveryStrategyShape = tagged({
-  Retry: { max_attempts: u32, base_delay: duration },
-  Fallback: { alternatives: list(text) },
-  CachedResult: { max_staleness: duration },
-  LlmRecovery: { max_recovery_attempts: u32 },
-  Escalate: { queue: text, context_snapshot: json },
-  DeadLetter: {},
-})
+export const recoveryStrategyShape = tagged(
+  {
+    Retry: { max_attempts: u32, base_delay: duration },
+    Fallback: { alternatives: list(text) },
+    CachedResult: { max_staleness: duration },
+    LlmRecovery: { max_recovery_attempts: u32 },
+    Escalate: { queue: text, context_snapshot: json },
+    DeadLetter: {},
+  },
+  'allowed',
+)
 export type RecoveryStrategy = TypeOf<typeof recoveryStrategyShape>
 
-export const loopConfigShape = object({
+export const loopConfigShape = open({
   max_iterations: u32,
   max_total_tokens: u32,
   timeout: duration,
@@ -128,7 +138,7 @@ export const DEFAULT_LOOP_CONFIG: LoopConfig = Object.freeze({
   delegation_chain: [],
 })
 
-export const budgetSnapshotShape = object({
+export const budgetSnapshotShape = open({
   root_id: id('root'),
   scope: uint,
   limit: u32,
@@ -161,21 +171,24 @@ export const finishReasonShape = literal('stop', 'tool_calls', 'max_tokens', 'co
 export type FinishReason = TypeOf<typeof finishReasonShape>
 
 /** What a tool tells the journal about its own effects: hashes and counts, never bodies, headers or credentials. */
-export const toolEffectShape = tagged({
-  NetworkRequestStarted: { request_id: text, method: text, url: text, request_hash: text, request_bytes: uint },
-  NetworkRequestFinished: {
-    request_id: text,
-    status: nullable(shapes.u16),
-    response_hash: nullable(text),
-    response_headers_hash: nullable(text),
-    response_bytes: uint,
-    error: nullable(text),
+export const toolEffectShape = tagged(
+  {
+    NetworkRequestStarted: { request_id: text, method: text, url: text, request_hash: text, request_bytes: uint },
+    NetworkRequestFinished: {
+      request_id: text,
+      status: nullable(shapes.u16),
+      response_hash: nullable(text),
+      response_headers_hash: nullable(text),
+      response_bytes: uint,
+      error: nullable(text),
+    },
+    FilePublicationPrepared: {
+      intent: open({ publication_id: id('publication') }) as Shape<JsonObject & { readonly publication_id: string }>,
+    },
+    FilePublicationFinished: { publication_id: id('publication'), confirmed: bool, error: nullable(text) },
   },
-  FilePublicationPrepared: {
-    intent: open({ publication_id: id('publication') }) as Shape<JsonObject & { readonly publication_id: string }>,
-  },
-  FilePublicationFinished: { publication_id: id('publication'), confirmed: bool, error: nullable(text) },
-})
+  'allowed',
+)
 export type ToolEffect = TypeOf<typeof toolEffectShape>
 
 export type { Hash, HexHash, Json, JsonObject }

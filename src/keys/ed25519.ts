@@ -1,0 +1,78 @@
+/**
+ * Strict Ed25519 over Node's own implementation. Node accepts small-order and non-canonical public keys, under which one
+ * signature fits any message; both are refused here, in keys and in the R of a signature, before Node is asked. S beyond
+ * the group order is refused by the call itself.
+ */
+import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
+import { Fault } from '../core/index.ts'
+
+const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex')
+const SPKI_PREFIX = Buffer.from('302a300506032b6570032100', 'hex')
+const FIELD = (1n << 255n) - 19n
+
+/** The y coordinates of the eight points of small order. */
+const SMALL_ORDER = new Set([
+  0n,
+  1n,
+  FIELD - 1n,
+  littleEndian(Buffer.from('26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05', 'hex')),
+  littleEndian(Buffer.from('c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a', 'hex')),
+])
+
+export interface PublicKey {
+  /** 64 lower-case hex digits. */
+  readonly hex: string
+  /** True only for a canonical signature of exactly these bytes. */
+  verifies(message: Uint8Array, signature: Uint8Array): boolean
+}
+
+export interface SigningKey {
+  readonly publicKey: PublicKey
+  sign(message: Uint8Array): Uint8Array
+}
+
+/** Reads 64 hex digits of a public key. Throws `KEY_INVALID` for a wrong length, a weak point, or no point at all. */
+export function parsePublicKey(hex: string): PublicKey {
+  if (!/^[0-9a-fA-F]{64}$/.test(hex)) throw invalid('a public key is 64 hex digits')
+  const bytes = Buffer.from(hex, 'hex')
+  if (isWeakPoint(bytes)) throw invalid('it is a weak or non-canonical point')
+  let key: KeyObject
+  try {
+    key = createPublicKey({ key: Buffer.concat([SPKI_PREFIX, bytes]), format: 'der', type: 'spki' })
+  } catch (cause) {
+    throw invalid('it is not a point of the curve', cause)
+  }
+  return {
+    hex: bytes.toString('hex'),
+    verifies: (message, signature) =>
+      signature.length === 64 && !isWeakPoint(signature.subarray(0, 32)) && verify(null, message, key, signature),
+  }
+}
+
+/** Makes the signing key of a 32-byte seed. */
+export function signingKeyOf(seed: Uint8Array): SigningKey {
+  if (seed.length !== 32) throw invalid(`a seed has 32 bytes, and this one has ${seed.length}`)
+  const key = createPrivateKey({ key: Buffer.concat([PKCS8_PREFIX, seed]), format: 'der', type: 'pkcs8' })
+  const spki = createPublicKey(key).export({ format: 'der', type: 'spki' })
+  return {
+    publicKey: parsePublicKey(spki.subarray(-32).toString('hex')),
+    sign: (message) => sign(null, message, key),
+  }
+}
+
+function isWeakPoint(bytes: Uint8Array): boolean {
+  const y = littleEndian(bytes) & ((1n << 255n) - 1n)
+  return y >= FIELD || SMALL_ORDER.has(y)
+}
+
+function littleEndian(bytes: Uint8Array): bigint {
+  return BigInt(`0x${Buffer.from(bytes).reverse().toString('hex')}`)
+}
+
+function invalid(reason: string, cause?: unknown): Fault {
+  return new Fault('KEY_INVALID', {
+    message: `Cannot use the Ed25519 key: ${reason}`,
+    hint: 'Use the key that "symbi audit key" printed for this project',
+    cause,
+  })
+}

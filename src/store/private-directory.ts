@@ -1,0 +1,51 @@
+/**
+ * Private directories: evidence and claims lie only in folders that this user alone may enter. The last component is
+ * judged without following links; nothing is ever written into a refused folder, and none is repaired (law 7).
+ */
+import { Fault } from '../core/index.ts'
+import type { FileFacts, World } from '../world/index.ts'
+
+export const PRIVATE_DIRECTORY_MODE = 0o700
+export const PRIVATE_FILE_MODE = 0o600
+
+/** Makes the folder with mode 0700 if it is absent, then checks it. `what` names it in messages; paths are not told. */
+export async function ensurePrivateDirectory(world: World, path: string, what: string): Promise<void> {
+  refuseWeakPlatform(world)
+  const facts = await world.files.lstat(path)
+  if (facts === null) await world.files.mkdir(path, PRIVATE_DIRECTORY_MODE)
+  judge(world, facts ?? (await world.files.lstat(path)), what)
+}
+
+/** False when the folder is absent; throws when it is not private. Creates nothing. */
+export async function hasPrivateDirectory(world: World, path: string, what: string): Promise<boolean> {
+  const facts = await world.files.lstat(path)
+  if (facts === null) return false
+  judge(world, facts, what)
+  return true
+}
+
+function judge(world: World, facts: FileFacts | null, what: string): void {
+  const misfit =
+    facts === null
+      ? 'it vanished'
+      : facts.kind !== 'directory'
+        ? `it is a ${facts.kind} where a folder is needed`
+        : facts.ownerUid !== world.files.uid
+          ? 'another user owns it'
+          : (facts.mode & 0o077) !== 0
+            ? `others may enter it (mode 0${facts.mode.toString(8)})`
+            : null
+  if (misfit === null) return
+  throw new Fault('STORAGE_UNSAFE', {
+    message: `Cannot use the ${what}: ${misfit}`,
+    hint: `Make it a folder of the user who runs this program, with mode 0700`,
+  })
+}
+
+function refuseWeakPlatform(world: World): void {
+  if (world.files.durable) return
+  throw new Fault('PLATFORM_UNSUPPORTED', {
+    message: `Cannot keep evidence on ${world.processes.platform}: it lacks private modes, no-follow opens or file locks`,
+    hint: 'Keep journals on Linux or macOS; reading and verifying works everywhere',
+  })
+}
