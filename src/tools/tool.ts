@@ -1,0 +1,43 @@
+/**
+ * A tool, as its author writes it: a definition that the model sees, optionally a contract that policy judges, optionally
+ * a resolution of the arguments to the concrete effect, and the effect itself. What a tool may count on: its arguments are
+ * frozen and fit its schema, policy allowed exactly them, and its intent is durable (law 1).
+ */
+import type { EffectHandle, ToolContract } from '../calls/index.ts'
+import type { JsonObject } from '../core/index.ts'
+import type { ToolDefinition } from '../events/index.ts'
+
+export interface Tool {
+  readonly definition: ToolDefinition
+  /** What policy judges. Default: `Action::"tool_call::<name>"` on `Resource::"default"`. */
+  readonly contract?: ToolContract
+  /**
+   * Says, before policy, what these arguments stand for. No effect may happen here. A throw is a denial; a Fault's message
+   * is what the model is told.
+   */
+  resolve?(args: JsonObject): Resolution
+  /**
+   * The effect. Must observe the signal. A text is the result; a throw is an error, and then nobody knows what the effect
+   * did, so throw only when you do not know either.
+   */
+  run(args: JsonObject, call: ToolCall): Promise<ToolAnswer>
+}
+
+export interface ToolCall {
+  readonly signal: AbortSignal
+  /** Tells the journal about effects inside the tool: intent before, receipt after (6.7). */
+  readonly effects: EffectHandle
+  /** Monotonic; passed means now >= deadlineMs. */
+  readonly deadlineMs: number
+}
+
+export type ToolAnswer = string | { readonly content: string; readonly is_error: boolean }
+
+export interface Resolution {
+  /** The arguments in their one normal form, where several spellings mean the same. They must fit the schema as well. */
+  readonly arguments?: JsonObject
+  /** A contract for these arguments alone, for example with the resource that they name. */
+  readonly contract?: ToolContract
+  /** The concrete effect, for policy, approvers and the journal. */
+  readonly resolved?: JsonObject
+}
