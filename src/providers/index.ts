@@ -1,3 +1,6 @@
+export { anthropic } from './anthropic.ts'
+export type { EndpointOptions } from './endpoint.ts'
+export { openAiCompatible } from './openai-compatible.ts'
 export type {
   Conversation,
   InferenceOptions,
@@ -8,3 +11,5 @@ export type {
   ToolCallRequest,
   ToolChoice,
 } from './port.ts'
+export { type ScriptSource, scripted } from './scripted.ts'
+export { type ProviderSettings, providerFromSettings } from './settings.ts'
