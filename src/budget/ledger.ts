@@ -84,22 +84,18 @@ export class Ledger {
   }
 
   snapshot(scope: number): BudgetSnapshot {
-    const { limit, reserved, uncertain } = this.#account(scope)
-    return {
-      root_id: this.rootId,
-      scope,
-      limit,
-      usage: this.usage(scope),
-      reserved_tokens: saturate(reserved),
-      uncertain_tokens: saturate(uncertain),
-      available_tokens: this.available(scope),
-      exceeded: this.closed(scope),
-    }
+    return this.#shown(this.#account(scope), this.available(scope), this.closed(scope))
   }
 
-  /** All scopes, the root first. */
+  /** All scopes, the root first. One pass from the root downwards, because a tree may be deep. */
   snapshots(): readonly BudgetSnapshot[] {
-    return [...this.#accounts.keys()].sort((left, right) => left - right).map((scope) => this.snapshot(scope))
+    const shown = new Map<Account | null, BudgetSnapshot>()
+    for (const account of this.#accounts.values()) {
+      const above = shown.get(account.parent)
+      const available = Math.min(own(account), above?.available_tokens ?? Number.MAX_SAFE_INTEGER)
+      shown.set(account, this.#shown(account, available, account.closed || above?.exceeded === true))
+    }
+    return [...shown.values()].sort((left, right) => left.scope - right.scope)
   }
 
   /** Holds an amount back in the scope and in all its ancestors. */
@@ -139,6 +135,19 @@ export class Ledger {
 
   close(scope: number): void {
     for (const account of this.#upwards(scope)) account.closed = true
+  }
+
+  #shown({ scope, limit, reserved, uncertain }: Account, available: number, exceeded: boolean): BudgetSnapshot {
+    return {
+      root_id: this.rootId,
+      scope,
+      limit,
+      usage: this.usage(scope),
+      reserved_tokens: saturate(reserved),
+      uncertain_tokens: saturate(uncertain),
+      available_tokens: available,
+      exceeded,
+    }
   }
 
   *#upwards(scope: number): Generator<Account> {
