@@ -44,7 +44,8 @@ export function checkArguments(definition: ToolDefinition, value: JsonObject): v
 function validatorOf(definition: ToolDefinition): Validator {
   const known = validators.get(definition)
   if (known !== undefined) return known
-  const made = new Validator(definition.parameters as Schema, '2020-12', true)
+  // A copy: the validator writes marks of its own into the schema, and definitions are frozen and hashed.
+  const made = new Validator(structuredClone(definition.parameters) as Schema, '2020-12', true)
   validators.set(definition, made)
   return made
 }

@@ -13,6 +13,7 @@ import {
   preparedCall,
   proposedArguments,
   type Toolbox,
+  type ToolContract,
 } from '../calls/index.ts'
 import { Bug, canonical, deepFreeze, Fault, isFault, type JsonObject } from '../core/index.ts'
 import type { ProposedAction, ToolDefinition } from '../events/index.ts'
@@ -40,7 +41,7 @@ export function toolbox(parts: ToolboxParts, world: Pick<World, 'clock'>): Toolb
   const shelf = new Map<string, Shelved>()
   parts.tools.forEach((tool, index) => {
     const definition = definitions[index] as ToolDefinition
-    shelf.set(definition.name, { tool, definition })
+    shelf.set(definition.name, { tool, definition, contract: frozenCopy(tool.contract ?? defaultContract(definition)) })
   })
   const workers = new Workers()
   const means = {
@@ -67,6 +68,7 @@ export function toolbox(parts: ToolboxParts, world: Pick<World, 'clock'>): Toolb
 interface Shelved {
   readonly tool: Tool
   readonly definition: ToolDefinition
+  readonly contract: ToolContract
 }
 
 function prepare(
@@ -94,7 +96,7 @@ function prepare(
   return preparedCall({
     action: { ToolCall: { call_id, name, arguments: canonical(settled) } },
     arguments: settled,
-    contract: resolution.contract ?? frozenCopy(shelved.tool.contract ?? defaultContract(shelved.definition)),
+    contract: resolution.contract ?? shelved.contract,
     resolved: resolution.resolved ?? {},
   })
 }
