@@ -44,6 +44,17 @@ const protocol: Protocol = {
   make: anthropic,
   start: startAnthropicServer,
   stream: anthropicStream,
+  shortCall: anthropicEvents(
+    [
+      { type: 'message_start', message: {} },
+      open(0, { type: 'tool_use', id: 'c', name: 'n' }),
+      json(0, '{"a":'),
+      json(0, '"é"}'),
+      close(0),
+      { type: 'message_delta', delta: { stop_reason: 'tool_use' } },
+      STOP,
+    ].map((event) => JSON.stringify(event)),
+  ),
   path: '/messages',
   cutFinish: 'max_tokens',
   refusalFinish: { raw: anthropicEvents([START, open(0, tool()), close(0), finish('refusal'), STOP]) },

@@ -16,6 +16,11 @@ const protocol: Protocol = {
   make: openAiCompatible,
   start: startOpenAiServer,
   stream: openAiStream,
+  shortCall: openAiEvents([
+    call({ index: 0, id: 'c', function: { name: 'n', arguments: '{"a":' } }),
+    call({ index: 0, function: { arguments: '"é"}' } }),
+    FINISH,
+  ]),
   path: '/chat/completions',
   cutFinish: 'length',
   refusalFinish: {
