@@ -13,7 +13,7 @@ export type Decision =
       readonly reason: string
       /** Names of the policies that decided, for operators: they go to the journal only. */
       readonly policies: readonly string[]
-      /** Policies that failed while they were evaluated. */
+      /** What failed while it was evaluated, each with its policy's name: for operators, like `policies`. */
       readonly errors: readonly string[]
     }
   | {
@@ -46,4 +46,13 @@ export interface Gate {
 
 export function deny(reason: string, policies: readonly string[] = [], errors: readonly string[] = []): Decision {
   return { kind: 'Deny', reason, policies, errors }
+}
+
+/** The answer of every gate that has no approver: policy never waives an approval that the contract requires. */
+export function withoutApprover({ call: { contract } }: GateQuestion): ApprovalAnswer {
+  if (contract?.requires_approval !== true) return { kind: 'NotNeeded' }
+  return {
+    kind: 'Refused',
+    reason: `the tool "${contract.name}" requires human approval, and no approver is configured`,
+  }
 }

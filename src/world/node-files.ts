@@ -4,7 +4,7 @@
  * Locks are Linux OFD locks (or their like elsewhere) from a native binding that is loaded at the first lock: they belong
  * to the open file, exclude a second open file of the same process, and end with `kill -9`.
  */
-import { type BigIntStats, constants, fstatSync } from 'node:fs'
+import { type BigIntStats, constants, fstatSync, statSync } from 'node:fs'
 import * as fs from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { Fault } from '../core/index.ts'
@@ -59,6 +59,14 @@ export function nodeFiles(): Files {
     folderMark: async (path) => {
       const stats = await absentAsNull(fs.stat(path, { bigint: true }))
       return stats === null ? null : `${stats.ino}:${stats.mtimeNs}:${stats.ctimeNs}`
+    },
+    factsNow: (path) => {
+      try {
+        const stats = statSync(path, { bigint: true, throwIfNoEntry: false })
+        return stats === undefined ? null : factsOf(stats)
+      } catch (error) {
+        throw toFault(error)
+      }
     },
   }
 }

@@ -77,6 +77,11 @@ export interface Files {
   syncDirectory(path: string): Promise<void>
   /** A cheap mark that changes when a folder's direct content may have changed; null when it is not there. */
   folderMark(path: string): Promise<string | null>
+  /**
+   * Facts of what a path leads to, links followed; null when it leads nowhere. Synchronous, because policy asks it of a
+   * few paths before every decision, and a trip through the thread pool costs several times as much.
+   */
+  factsNow(path: string): FileFacts | null
 }
 
 export interface OpenFile extends AsyncDisposable {

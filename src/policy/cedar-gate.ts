@@ -1,0 +1,113 @@
+/**
+ * The Cedar gate: a call is allowed when a policy permits it, none forbids it, and none failed while it was evaluated.
+ *
+ * Cedar itself skips a policy whose condition fails, a `forbid` included; here any failure denies and names the policy
+ * (law 5). Approval is never decided here: a contract that requires one is refused, because this gate has no approver
+ * ([D3]); an escalation gate wraps it and asks one.
+ */
+import { type CedarEngine, sharedEngine } from './cedar-engine.ts'
+import { agentName, requestOf, spell } from './cedar-request.ts'
+import { type ApprovalAnswer, type Decision, deny, type Gate, type GateQuestion, withoutApprover } from './gate.ts'
+import { Judge, type PolicyFailure } from './judge.ts'
+import type { PolicyEntry } from './policy-set.ts'
+
+export type CedarGateOptions = {
+  readonly policies: readonly PolicyEntry[]
+  readonly name?: string
+  readonly engine?: CedarEngine
+} & (
+  | { readonly default: 'deny' }
+  /** For development only: while no policy is active, everything is allowed, and `warn` is told each time. */
+  | { readonly default: 'allow-development'; readonly warn: (message: string) => void }
+)
+
+/** Every change is made as a whole or not at all, and is in force when the call returns. */
+export interface CedarGate extends Gate, Disposable {
+  list(): readonly PolicyEntry[]
+  /** The number of policies that are in force. */
+  activeCount(): number
+  add(entry: PolicyEntry): void
+  /** False when no entry has this name. */
+  removeByName(name: string): boolean
+  replaceAll(entries: readonly PolicyEntry[]): void
+  /** Reads the entries with `read`, then replaces all; when either fails, nothing changes. */
+  reload(read: () => Promise<readonly PolicyEntry[]>): Promise<void>
+}
+
+/** Throws `POLICY_INVALID` when the policies are not valid. */
+export function cedarGate(options: CedarGateOptions): CedarGate {
+  return new Cedar(options)
+}
+
+class Cedar implements CedarGate {
+  readonly name: string
+  readonly #judge: Judge
+  /** Null unless an empty set allows. */
+  readonly #warn: ((message: string) => void) | null
+
+  constructor(options: CedarGateOptions) {
+    this.name = options.name ?? 'cedar'
+    this.#judge = new Judge(options.engine ?? sharedEngine())
+    this.#warn = options.default === 'allow-development' ? options.warn : null
+    this.#judge.replace(options.policies)
+  }
+
+  async approve(question: GateQuestion): Promise<ApprovalAnswer> {
+    return withoutApprover(question)
+  }
+
+  async decide(question: GateQuestion, signal: AbortSignal): Promise<Decision> {
+    if (signal.aborted) return deny('the question was cancelled before policy answered')
+    const outcome = requestOf(question)
+    if (outcome.kind === 'Unfit') return deny(outcome.reason)
+    const what = `${spell(outcome.request.action)} for ${spell(agentName(question.run.agent_id))}`
+    if (this.#warn !== null && this.activeCount() === 0) {
+      this.#warn(`DEVELOPMENT ONLY: no policy is active, and ${what} is allowed without one`)
+      return { kind: 'Allow', policies: [] }
+    }
+    const verdict = this.#judge.judge(outcome.request)
+    if (verdict.kind === 'Failed') return deny(`policy could not judge ${what}`, [], [verdict.message])
+    const policies = verdict.policies.map(({ name }) => name)
+    if (verdict.failures.length > 0) {
+      const names = verdict.failures.map(({ policy }) => `"${policy.name}"`).join(', ')
+      return deny(`policy ${names} failed while it judged ${what}`, policies, verdict.failures.map(failureText))
+    }
+    // A denial by default and one by `forbid` look alike to the model; the journal has the names.
+    return verdict.allowed ? { kind: 'Allow', policies } : deny(`policy does not allow ${what}`, policies)
+  }
+
+  list(): readonly PolicyEntry[] {
+    return this.#judge.set.entries
+  }
+
+  activeCount(): number {
+    return this.#judge.set.policies.length
+  }
+
+  add(entry: PolicyEntry): void {
+    this.#judge.replace([...this.list(), entry])
+  }
+
+  removeByName(name: string): boolean {
+    const left = this.list().filter((entry) => entry.name !== name)
+    if (left.length === this.list().length) return false
+    this.#judge.replace(left)
+    return true
+  }
+
+  replaceAll(entries: readonly PolicyEntry[]): void {
+    this.#judge.replace(entries)
+  }
+
+  async reload(read: () => Promise<readonly PolicyEntry[]>): Promise<void> {
+    this.#judge.replace(await read())
+  }
+
+  [Symbol.dispose](): void {
+    this.#judge[Symbol.dispose]()
+  }
+}
+
+function failureText({ policy, error }: PolicyFailure): string {
+  return `${policy.name}: ${error.message}`
+}
