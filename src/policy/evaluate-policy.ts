@@ -10,7 +10,6 @@ import {
   type AgentId,
   canonical,
   Fault,
-  fit,
   isFault,
   isJsonObject,
   type JsonObject,
