@@ -19,6 +19,11 @@ export interface Outbound {
 export interface Chat {
   /** Handles one text frame. Frames are handled in the order of the calls; never rejects. */
   receive(frame: string): Promise<void>
+  /**
+   * Resolves when no turn is active or queued, at once if that is so now. A server that shuts down waits for it before it
+   * closes the chat; meanwhile it feeds no further frames.
+   */
+  drained(): Promise<void>
   /** The connection is gone: cancels the active turn, drops the queued one, and resolves when nothing is held. Idempotent. */
   close(): Promise<void>
 }

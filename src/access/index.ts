@@ -1,0 +1,5 @@
+export { type AccessSettings, ApiKeys } from './api-keys.ts'
+export { type Caller, isAdmin, mayUse, networkCaller, SDK_FINGERPRINT } from './caller.ts'
+export { addKey, type KeySummary, listKeys, type NewKey, revokeKey } from './key-admin.ts'
+export type { KeyRecord } from './key-file.ts'
+export { type Ticket, Tickets } from './tickets.ts'
