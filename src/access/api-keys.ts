@@ -66,7 +66,7 @@ export class ApiKeys {
   static async open(settings: AccessSettings, world: World, report: (fault: Fault) => void): Promise<ApiKeys> {
     const file =
       settings.keyFile === null
-        ? { records: new Map(), raw: [], exists: false, mark: 'none', changedNs: 0n, bytes: '' }
+        ? { records: new Map(), raw: [], exists: false, mark: 'none', bytes: '' }
         : await readKeyFile(settings.keyFile, world)
     if (file.exists && file.records.size === 0) {
       const empty = new Fault('KEY_FILE_INVALID', {
@@ -188,14 +188,13 @@ export class ApiKeys {
   async #takeOver(path: string): Promise<void> {
     let mark = 'unreadable'
     try {
-      mark = await keyFileMark(path, this.#world)
-      if (mark === this.#refusedMark) return
-      if (mark === this.#file.mark && this.#isSettled()) return
+      const now = await keyFileMark(path, this.#world)
+      mark = now.mark
+      if ((mark === this.#file.mark || mark === this.#refusedMark) && this.#isSettled(now.changedNs)) return
       const file = await readKeyFile(path, this.#world)
       this.#refusedMark = null
       // Equal bytes under another mark change nothing: keep the set, and remember the newer mark.
-      this.#file =
-        file.bytes === this.#file.bytes ? { ...this.#file, mark: file.mark, changedNs: file.changedNs } : file
+      this.#file = file.bytes === this.#file.bytes ? { ...this.#file, mark: file.mark } : file
       this.#hadKeys ||= file.records.size > 0
     } catch (error) {
       if (!isFault(error)) throw error
@@ -204,9 +203,8 @@ export class ApiKeys {
     }
   }
 
-  #isSettled(): boolean {
-    if (!this.#file.exists) return true
-    return instantOf(this.#world.clock.wall()) - this.#file.changedNs > SETTLED_NS
+  #isSettled(changedNs: bigint): boolean {
+    return instantOf(this.#world.clock.wall()) - changedNs > SETTLED_NS
   }
 }
 

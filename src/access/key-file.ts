@@ -39,8 +39,6 @@ export type KeyFile = {
   readonly exists: boolean
   /** Changes when the file may have changed. */
   readonly mark: string
-  /** The instant of the file's last change; a reader must not trust the mark of a file that is this young. */
-  readonly changedNs: bigint
   /** Digest of the bytes, to see that nothing changed after all. */
   readonly bytes: string
 }
@@ -57,7 +55,7 @@ const RECORD = shapes.open({
 /** Reads the file, or throws `KEY_FILE_UNSAFE` or `KEY_FILE_INVALID`. A file that is not there holds no keys. */
 export async function readKeyFile(path: string, world: World): Promise<KeyFile> {
   await using file = await openKeyFile(path, world)
-  if (file === null) return { records: new Map(), raw: [], exists: false, mark: 'absent', changedNs: 0n, bytes: '' }
+  if (file === null) return { records: new Map(), raw: [], exists: false, mark: 'absent', bytes: '' }
   const facts = await file.facts()
   refuseUnsafe(facts, world)
   if (facts.size > KEY_FILE_BYTES_MAX) throw tooLarge(facts.size)
@@ -68,15 +66,17 @@ export async function readKeyFile(path: string, world: World): Promise<KeyFile> 
     raw,
     exists: true,
     mark: markOf(facts),
-    changedNs: facts.changedNs,
     bytes: hexHash(bytes),
   }
 }
 
-/** The mark of the file as it stands on disk now, without opening it. */
-export async function keyFileMark(path: string, world: World): Promise<string> {
+/**
+ * The mark of the file as it stands on disk now, without opening it, and the instant of its last change: timestamps move
+ * in steps, so a file that is very young may change again under the same mark.
+ */
+export async function keyFileMark(path: string, world: World): Promise<{ mark: string; changedNs: bigint }> {
   const facts = await world.files.lstat(path)
-  return facts === null ? 'absent' : markOf(facts)
+  return facts === null ? { mark: 'absent', changedNs: 0n } : { mark: markOf(facts), changedNs: facts.changedNs }
 }
 
 /** The text of a key file with these records, or `KEY_FILE_INVALID` where nobody could read it back. */

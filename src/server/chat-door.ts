@@ -172,7 +172,8 @@ export class ChatDoor {
       socket = new ChatSocket({ ws, caller, chats, keys, log, heartbeatMs, outbound }, this.#world)
     } catch (error) {
       log.write('error', 'failure', { error })
-      return ws.close(1011, 'the server failed')
+      ws.close(1011, 'the server failed')
+      return
     }
     this.#sockets.add(socket)
     log.write('info', 'chat opened', { address, key_id: caller.key_id })
