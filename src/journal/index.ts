@@ -2,5 +2,6 @@ export { type PublicKey, parsePublicKey, readSigningKey } from '../keys/index.ts
 export { nodeWorld } from '../world/index.ts'
 export type { VerifiedPrefix } from './evidence.ts'
 export { type BufferedLog, bufferedLog, streamingLog } from './other-logs.ts'
+export { type RecoveryReport, recoveryReport, type ViewStatus, viewStatus } from './recovery.ts'
 export { readEvidence, type VerifyOptions, verify, verifyPrefixBytes, verifyRun, verifyRunPrefix } from './verify.ts'
 export { createJournal, type Journal, type JournalPlace, journalName } from './writer.ts'
