@@ -1,6 +1,8 @@
 /**
  * One record of a journal: the line, its signature and its place in the chain. The writer builds a known shape directly;
  * the reader takes the raw text of the payload out of the line and never rebuilds it.
+ *
+ * Only the payload is signed, so nothing else in a line may vary: a last line could be altered unnoticed otherwise.
  */
 import {
   type AgentId,
@@ -11,42 +13,76 @@ import {
   fits,
   type HexHash,
   hexHash,
+  isTimestamp,
   type RunId,
-  readJsonMembers,
+  readJson,
   shapes,
 } from '../core/index.ts'
 import { type Entry, entryShape, fromWire, type NewEntry, toWire, wireEventShape } from '../events/index.ts'
-import type { PublicKey, SigningKey } from '../keys/index.ts'
+import type { SigningKey } from '../keys/index.ts'
 
 /** Bytes of a line, its newline included. */
 export const LINE_BYTES_MAX = 1024 * 1024
 /** Bytes of a journal. */
 export const JOURNAL_BYTES_MAX = 64 * 1024 * 1024
+/** Levels of a payload. The writer's canonical text of an event is less deep, so that it never writes what is refused. */
+const DEPTH_MAX = 520
 
 export interface ChainPlace {
   readonly sequence: number
   readonly previousHash: HexHash
 }
 
+const HEAD = '{"payload":'
+const MIDDLE = ',"signature":"'
+const TAIL = '"}\n'
+const SIGNATURE_CHARS = 88
+const FRAME_BYTES = HEAD.length + MIDDLE.length + SIGNATURE_CHARS + TAIL.length
+
 /** The complete line of an entry, newline included. Format version 2. */
 export function recordLine(entry: NewEntry, runId: RunId, place: ChainPlace, key: SigningKey): Buffer {
   const wire = toWire(entry.event)
   assert(fits(wireEventShape, wire), `an event that is written is one of the catalogue (${entry.event.kind})`)
+  assert(isTimestamp(entry.timestamp) && fits(shapes.u32, entry.iteration), 'an entry has its time and its iteration')
+  const event = canonical(wire)
+  if (SUSPECT.test(event)) assert(isReadable(event), 'an event that is written can be read back')
   const payload =
-    `{"entry":{"agent_id":"${entry.agent_id}","event":${canonical(wire)},"iteration":${entry.iteration},` +
+    `{"entry":{"agent_id":"${entry.agent_id}","event":${event},"iteration":${entry.iteration},` +
     `"sequence":${place.sequence},"timestamp":"${entry.timestamp}"},` +
     `"previous_hash":"${place.previousHash}","run_id":"${runId}","version":2}`
-  const signature = Buffer.from(key.sign(Buffer.from(payload))).toString('base64')
-  return Buffer.from(`{"payload":${payload},"signature":"${signature}"}\n`)
+  const payloadBytes = Buffer.byteLength(payload)
+  const line = Buffer.allocUnsafe(FRAME_BYTES + payloadBytes)
+  let at = line.write(HEAD, 'latin1')
+  at += line.write(payload, at, 'utf8')
+  const signature = Buffer.from(key.sign(line.subarray(HEAD.length, at))).toString('base64')
+  line.write(`${MIDDLE}${signature}${TAIL}`, at, 'latin1')
+  return line
 }
 
-const recordShape = shapes.object({ payload: shapes.jsonObject, signature: shapes.text })
+/** May hold an integer beyond 2^53-1 or the name `__proto__`, which the strict reader of every verifier refuses. */
+const SUSPECT = /[:,[]-?\d(?:\d{15}|[\d.]*e\+)|"__proto__"/
+
+function isReadable(text: string): boolean {
+  try {
+    readJson(text, { depthMax: DEPTH_MAX })
+    return true
+  } catch {
+    return false
+  }
+}
+
 const payloadShape = shapes.object({
   entry: entryShape,
   previous_hash: shapes.hexHash,
   run_id: shapes.optional(shapes.id('run')),
   version: shapes.literal(1, 2),
 })
+
+/** A line taken apart, nothing judged yet but its frame. */
+export interface SignedPayload {
+  readonly payload: Uint8Array
+  readonly signature: Uint8Array
+}
 
 export interface ReadRecord {
   readonly entry: Entry
@@ -61,31 +97,33 @@ export interface ExpectedPlace extends ChainPlace {
   readonly runId: RunId | null
 }
 
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+/** Takes one complete line apart, its newline included. Throws `EVIDENCE_INVALID` that names the record. */
+export function splitRecord(line: Buffer, sequence: number): SignedPayload {
+  if (line.length > LINE_BYTES_MAX) throw invalidRecord(sequence, `it is longer than ${LINE_BYTES_MAX} bytes`)
+  const end = line.length - (FRAME_BYTES - HEAD.length)
+  const tail = line.toString('latin1', Math.max(0, end))
+  const signatureText = tail.slice(MIDDLE.length, -TAIL.length)
+  const signature = Buffer.from(signatureText, 'base64')
+  const framed =
+    line[HEAD.length] === 0x7b && // the payload is an object, with no space around it
+    line[end - 1] === 0x7d &&
+    line.toString('latin1', 0, HEAD.length) === HEAD &&
+    tail.startsWith(MIDDLE) &&
+    tail.endsWith(TAIL)
+  if (!framed) throw invalidRecord(sequence, 'it is not one payload and one signature, and nothing else')
+  if (signature.length !== 64 || signature.toString('base64') !== signatureText) {
+    throw invalidRecord(sequence, 'its signature is not the padded base64 of 64 bytes')
+  }
+  return { payload: line.subarray(HEAD.length, end), signature }
+}
 
-/** Reads and checks one complete line, its newline included. Throws `EVIDENCE_INVALID` that names the record. */
-export function readRecord(line: Uint8Array, key: PublicKey, place: ExpectedPlace): ReadRecord {
+/** Reads the payload of a line and checks its place. Its signature is the caller's to check, before anything is believed. */
+export function readRecord(line: Buffer, payloadBytes: Uint8Array, place: ExpectedPlace): ReadRecord {
   const fail = (reason: string, cause?: unknown): Fault => invalidRecord(place.sequence, reason, cause)
-  if (line.length > LINE_BYTES_MAX) throw fail(`it is longer than ${LINE_BYTES_MAX} bytes`)
-  let text: string
-  try {
-    text = utf8.decode(line.subarray(0, line.length - 1))
-  } catch (cause) {
-    throw fail('it is not valid UTF-8', cause)
-  }
-  const { value, spans } = strictly(() => readJsonMembers(text, { depthMax: 256 }), fail)
-  const record = strictly(() => fit(recordShape, value, 'the record', 'EVIDENCE_INVALID'), fail)
-  const span = spans.get('payload')
-  assert(span !== undefined, 'a record that fits its shape has a payload')
-  const raw = text.slice(span.start, span.end)
-  // Only the payload is signed, so nothing else in the line may vary: a last line could be altered unnoticed.
-  if (text !== `{"payload":${raw},"signature":"${record.signature}"}`) throw fail('the line holds more than its record')
-  const signature = decodeSignature(record.signature)
-  if (signature === null) throw fail('its signature is not the padded base64 of 64 bytes')
-  if (!key.verifies(Buffer.from(raw), signature)) {
-    throw fail('its signature does not fit the payload and the given key')
-  }
-  const payload = strictly(() => fit(payloadShape, record.payload, 'the payload', 'EVIDENCE_INVALID'), fail)
+  const payload = strictly(() => {
+    const value = readJson(payloadBytes, { depthMax: DEPTH_MAX })
+    return fit(payloadShape, value, 'the payload', 'EVIDENCE_INVALID')
+  }, fail)
   if (payload.previous_hash !== place.previousHash) throw fail('it does not continue the record before it')
   if (payload.entry.sequence !== place.sequence) throw fail(`it has the number ${payload.entry.sequence}`)
   if (place.agentId !== null && payload.entry.agent_id !== place.agentId) throw fail('it belongs to another principal')
@@ -104,16 +142,11 @@ function strictly<T>(read: () => T, fail: (reason: string, cause?: unknown) => F
   }
 }
 
-function decodeSignature(text: string): Uint8Array | null {
-  const bytes = Buffer.from(text, 'base64')
-  return bytes.length === 64 && bytes.toString('base64') === text ? bytes : null
-}
-
-function invalidRecord(index: number, reason: string, cause?: unknown): Fault {
+export function invalidRecord(sequence: number, reason: string, cause?: unknown): Fault {
   return new Fault('EVIDENCE_INVALID', {
-    message: `Cannot verify record ${index} of the journal: ${reason}`,
+    message: `Cannot verify record ${sequence} of the journal: ${reason}`,
     hint: 'Keep the file as it is; it was truncated, edited, reordered, or signed by another key',
-    facts: { record: index },
+    facts: { record: sequence },
     cause,
   })
 }

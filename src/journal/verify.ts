@@ -3,16 +3,23 @@
  * anywhere, in a folder of any mode. Whole files, files of one expected run, and the verified prefix of a file whose last
  * line was never finished.
  */
-import { Fault, GENESIS, hexHash, type RunId } from '../core/index.ts'
+import { createHash } from 'node:crypto'
+import { Fault, GENESIS, type HexHash, isFault, type RunId } from '../core/index.ts'
 import type { Entry } from '../events/index.ts'
 import type { PublicKey } from '../keys/index.ts'
-import type { FileFacts, World } from '../world/index.ts'
+import type { FileFacts, OpenFile, World } from '../world/index.ts'
 import type { VerifiedPrefix } from './evidence.ts'
-import { type ExpectedPlace, JOURNAL_BYTES_MAX, LINE_BYTES_MAX, readRecord } from './record.ts'
+import { type ExpectedPlace, JOURNAL_BYTES_MAX, LINE_BYTES_MAX, readRecord, splitRecord } from './record.ts'
+import { Signatures } from './signatures.ts'
 
 export interface VerifyOptions {
   /** Told after each slice of records, for a person who waits. */
   readonly progress?: (bytesDone: number, bytesAll: number) => void
+  /**
+   * How many processors may check signatures. Default: this thread's and what the machine can spare. With 1, and for
+   * small files, all work stays on this thread; more than the machine has gain nothing.
+   */
+  readonly threads?: number
 }
 
 /** A complete file of format version 1 or 2. Throws `EVIDENCE_INVALID` or `EVIDENCE_CHANGING`. */
@@ -22,8 +29,8 @@ export async function verify(
   key: PublicKey,
   options: VerifyOptions = {},
 ): Promise<readonly Entry[]> {
-  const bytes = await readEvidence(world, path)
-  return (await check(world, bytes, key, { runId: null, fragment: 'refused', ...options })).entries
+  const rules: Rules = { ...options, runId: null, fragment: 'refused' }
+  return await withEvidence(world, path, async (bytes) => (await check(world, bytes, key, rules)).entries)
 }
 
 /** A complete file of format version 2 whose every record belongs to this run. */
@@ -34,8 +41,8 @@ export async function verifyRun(
   runId: RunId,
   options: VerifyOptions = {},
 ): Promise<readonly Entry[]> {
-  const bytes = await readEvidence(world, path)
-  return (await check(world, bytes, key, { runId, fragment: 'refused', ...options })).entries
+  const rules: Rules = { ...options, runId, fragment: 'refused' }
+  return await withEvidence(world, path, async (bytes) => (await check(world, bytes, key, rules)).entries)
 }
 
 /** As `verifyRun`, and one unterminated fragment at the end is counted and left out, never trusted. */
@@ -46,8 +53,7 @@ export async function verifyRunPrefix(
   runId: RunId,
   options: VerifyOptions = {},
 ): Promise<VerifiedPrefix> {
-  const bytes = await readEvidence(world, path)
-  return await verifyPrefixBytes(world, bytes, key, runId, options)
+  return await withEvidence(world, path, (bytes) => verifyPrefixBytes(world, bytes, key, runId, options))
 }
 
 /** For callers that read the file under a lock of their own. */
@@ -58,14 +64,15 @@ export async function verifyPrefixBytes(
   runId: RunId,
   options: VerifyOptions = {},
 ): Promise<VerifiedPrefix> {
-  const { entries, verifiedBytes } = await check(world, bytes, key, { runId, fragment: 'left out', ...options })
+  if (bytes.length > JOURNAL_BYTES_MAX) throw tooLong(bytes.length)
+  const checked = await check(world, bytes, key, { ...options, runId, fragment: 'left out' })
   return {
     run_id: runId,
-    agent_id: (entries[0] as Entry).agent_id,
-    entries,
-    snapshot_sha256: hexHash(bytes),
-    verified_bytes: verifiedBytes,
-    unverified_tail_bytes: bytes.length - verifiedBytes,
+    agent_id: checked.first.agent_id,
+    entries: checked.entries,
+    snapshot_sha256: checked.sha256,
+    verified_bytes: checked.verifiedBytes,
+    unverified_tail_bytes: bytes.length - checked.verifiedBytes,
   }
 }
 
@@ -74,79 +81,143 @@ interface Rules extends VerifyOptions {
   readonly fragment: 'refused' | 'left out'
 }
 
-/** Signatures cost 0.1 ms each, so the one thread is given back after this many records. */
-const SLICE_RECORDS = 64
+interface Checked {
+  readonly entries: readonly Entry[]
+  readonly first: Entry
+  readonly verifiedBytes: number
+  /** Of all bytes, the fragment included. */
+  readonly sha256: HexHash
+}
 
-async function check(
-  world: World,
-  bytes: Uint8Array,
-  key: PublicKey,
-  rules: Rules,
-): Promise<{ entries: readonly Entry[]; verifiedBytes: number }> {
+/** The one thread is given back after this long, or after this many records where the clock stands still. */
+const SLICE_MS = 5
+const SLICE_RECORDS = 256
+
+async function check(world: World, source: Uint8Array, key: PublicKey, rules: Rules): Promise<Checked> {
+  const bytes = Buffer.from(source.buffer, source.byteOffset, source.byteLength)
+  const signatures = new Signatures(key, inFlightMax(world, bytes.length, rules.threads))
+  const sha256 = createHash('sha256')
   const entries: Entry[] = []
   let at = 0
+  let hashed = 0
+  let sliceEndMs = world.clock.monotonicMs() + SLICE_MS
   let place: ExpectedPlace = { sequence: 0, previousHash: GENESIS, agentId: null, runId: null }
-  for (;;) {
-    const newline = bytes.indexOf(0x0a, at)
-    if (newline === -1) break
-    const record = readRecord(bytes.subarray(at, newline + 1), key, place)
-    if (rules.runId !== null && record.runId !== rules.runId) {
-      throw invalid(
-        `record ${place.sequence} belongs to ${record.runId === null ? 'no run (format version 1)' : 'another run'}`,
-      )
+  try {
+    for (let line = nextLine(bytes, at); line !== null; line = nextLine(bytes, at)) {
+      const signed = splitRecord(line, place.sequence)
+      await signatures.check(place.sequence, signed)
+      const record = readRecord(line, signed.payload, place)
+      if (rules.runId !== null && record.runId !== rules.runId) throw strange(place.sequence, record.runId)
+      entries.push(record.entry)
+      place = {
+        sequence: place.sequence + 1,
+        previousHash: record.lineHash,
+        agentId: record.entry.agent_id,
+        runId: record.runId,
+      }
+      at += line.length
+      if (entries.length % SLICE_RECORDS === 0 || world.clock.monotonicMs() >= sliceEndMs) {
+        sha256.update(bytes.subarray(hashed, at))
+        hashed = at
+        rules.progress?.(at, bytes.length)
+        await world.clock.yield()
+        sliceEndMs = world.clock.monotonicMs() + SLICE_MS
+      }
     }
-    entries.push(record.entry)
-    place = {
-      sequence: place.sequence + 1,
-      previousHash: record.lineHash,
-      agentId: record.entry.agent_id,
-      runId: record.runId,
-    }
-    at = newline + 1
-    if (entries.length % SLICE_RECORDS === 0) {
-      rules.progress?.(at, bytes.length)
-      await world.clock.yield()
-    }
+  } catch (error) {
+    await signatures.settle() // a bad signature in front of the place that failed is the better answer
+    throw error
   }
+  await signatures.settle()
   const tail = bytes.length - at
   if (tail > 0 && rules.fragment === 'refused') throw invalid(`its last line is not finished (${tail} bytes)`)
   if (tail > LINE_BYTES_MAX) throw invalid(`its last line is longer than ${LINE_BYTES_MAX} bytes`)
-  if (entries.length === 0) throw invalid('it holds no complete record')
+  const first = entries[0]
+  if (first === undefined) throw invalid('it holds no complete record')
   rules.progress?.(at, bytes.length)
-  return { entries, verifiedBytes: at }
+  return {
+    entries,
+    first,
+    verifiedBytes: at,
+    sha256: sha256.update(bytes.subarray(hashed)).digest('hex') as HexHash,
+  }
+}
+
+function nextLine(bytes: Buffer, at: number): Buffer | null {
+  const newline = bytes.indexOf(0x0a, at)
+  return newline === -1 ? null : bytes.subarray(at, newline + 1)
+}
+
+/** Below this, starting the other threads costs more than they save. */
+const SHARED_BYTES_MIN = 64 * 1024
+const IN_FLIGHT_PER_THREAD = 8
+
+function inFlightMax(world: World, bytes: number, threads = world.threads.spare + 1): number {
+  return threads > 1 && bytes >= SHARED_BYTES_MIN ? threads * IN_FLIGHT_PER_THREAD : 0
 }
 
 /** Every byte of the file, or a fault when it is no regular file, too large, or changed while it was read. */
 export async function readEvidence(world: World, path: string): Promise<Uint8Array> {
-  await using file = await world.files.open(path, 'read')
-  if (file === null) {
-    throw new Fault('EVIDENCE_INVALID', {
-      message: 'Cannot verify the journal: the file does not exist',
-      hint: 'Check the path; a journal is never deleted by the runtime',
-    })
-  }
+  return await withEvidence(world, path, async (bytes) => bytes)
+}
+
+/**
+ * Reads the file and judges it. A writer at work may be seen in the middle of a line, so a refusal stands only if the
+ * file is still what was read when the judgement is made.
+ */
+async function withEvidence<T>(world: World, path: string, judge: (bytes: Uint8Array) => Promise<T>): Promise<T> {
+  await using file = await openEvidence(world, path)
   const before = await file.facts()
   if (before.kind !== 'file') throw invalid(`it is a ${before.kind} where a regular file is needed`)
-  if (before.size > JOURNAL_BYTES_MAX)
-    throw invalid(`it holds ${before.size} bytes and ${JOURNAL_BYTES_MAX} are allowed`)
+  if (before.size > JOURNAL_BYTES_MAX) throw tooLong(before.size)
   const bytes = await file.read(0, before.size)
-  const after = await file.facts()
-  if (bytes.length !== before.size || !sameState(before, after)) {
-    throw new Fault('EVIDENCE_CHANGING', {
-      message: 'Cannot verify the journal: it changed while it was read',
-      hint: 'Its run may still be at work; try again',
-    })
+  if (bytes.length !== before.size || !sameState(before, await file.facts())) throw changing()
+  try {
+    return await judge(bytes)
+  } catch (error) {
+    if (isFault(error, 'EVIDENCE_INVALID') && !sameState(before, await file.facts())) throw changing()
+    throw error
   }
-  return bytes
+}
+
+async function openEvidence(world: World, path: string): Promise<OpenFile> {
+  let file: OpenFile | null
+  try {
+    file = await world.files.open(path, 'read')
+  } catch (error) {
+    if (isFault(error, 'STORAGE_UNSAFE')) throw invalid('its name leads to no regular file', error)
+    throw error
+  }
+  if (file !== null) return file
+  throw new Fault('EVIDENCE_INVALID', {
+    message: 'Cannot verify the journal: the file does not exist',
+    hint: 'Check the path; a journal is never deleted by the runtime',
+  })
 }
 
 function sameState(left: FileFacts, right: FileFacts): boolean {
   return left.size === right.size && left.modifiedNs === right.modifiedNs && left.changedNs === right.changedNs
 }
 
-function invalid(reason: string): Fault {
+function changing(): Fault {
+  return new Fault('EVIDENCE_CHANGING', {
+    message: 'Cannot verify the journal: it changed while it was read',
+    hint: 'Its run may still be at work; try again',
+  })
+}
+
+function strange(sequence: number, runId: RunId | null): Fault {
+  return invalid(`record ${sequence} belongs to ${runId === null ? 'no run (format version 1)' : 'another run'}`)
+}
+
+function tooLong(bytes: number): Fault {
+  return invalid(`it holds ${bytes} bytes and ${JOURNAL_BYTES_MAX} are allowed`)
+}
+
+function invalid(reason: string, cause?: unknown): Fault {
   return new Fault('EVIDENCE_INVALID', {
     message: `Cannot verify the journal: ${reason}`,
     hint: 'Keep the file as it is; it was truncated, edited, or belongs to another run',
+    cause,
   })
 }

@@ -6,11 +6,21 @@
  * caller who stops waiting changes nothing. A journal is never reopened for writing.
  */
 import { join } from 'node:path'
-import { type AgentId, Fault, GENESIS, type HexHash, hexHash, newId, type RunId } from '../core/index.ts'
+import {
+  type AgentId,
+  Fault,
+  GENESIS,
+  type HexHash,
+  hexHash,
+  isFault,
+  newId,
+  parseId,
+  type RunId,
+} from '../core/index.ts'
 import { type AuditReference, carriesUnconfirmed, type EventLog, type NewEntry, startsEffect } from '../events/index.ts'
 import { openSigningKey, type SigningKey } from '../keys/index.ts'
 import { PRIVATE_FILE_MODE } from '../store/index.ts'
-import type { OpenFile, World } from '../world/index.ts'
+import type { Clock, OpenFile, World } from '../world/index.ts'
 import { JOURNAL_BYTES_MAX, LINE_BYTES_MAX, recordLine } from './record.ts'
 
 export interface JournalPlace {
@@ -36,8 +46,9 @@ export function journalName(principal: AgentId, runId: RunId): string {
 
 /** Creates the journal of one run. Private folder, then key, then the file, exclusively and durably; or nothing. */
 export async function createJournal(world: World, place: JournalPlace): Promise<Journal> {
-  const { directory, principal } = place
-  const runId = place.runId ?? newId('run', world.random)
+  const { directory } = place
+  const principal = parseId('agent', place.principal) // both become part of a file name
+  const runId = place.runId === undefined ? newId('run', world.random) : parseId('run', place.runId)
   const key = await openSigningKey(world, directory)
   const path = join(directory, journalName(principal, runId))
   const file = await world.files.create(path, PRIVATE_FILE_MODE)
@@ -51,10 +62,11 @@ export async function createJournal(world: World, place: JournalPlace): Promise<
     await file.syncAll()
     await world.files.syncDirectory(directory)
   } catch (error) {
-    await file.close()
+    await file.close().catch(() => undefined) // the first failure is the one that is told
     throw error
   }
-  return new JournalWriter(file, key, principal, { run_id: runId, path, public_key: key.publicKey.hex as HexHash })
+  const audit = { run_id: runId, path, public_key: key.publicKey.hex as HexHash }
+  return new JournalWriter(file, key, world.clock, principal, audit)
 }
 
 type Waiting = {
@@ -63,42 +75,53 @@ type Waiting = {
   readonly reject: (error: unknown) => void
 }
 
+/** Where the file ends once everything before was durable: what the next line is built on. */
+type Head = {
+  readonly bytes: number
+  readonly sequence: number
+  readonly previousHash: HexHash
+  /** Law 4: an earlier outcome is not confirmed. */
+  readonly unconfirmed: boolean
+}
+
+/** Lists are joined up to this many records, so that signing never holds the one thread for long. */
+const JOINED_RECORDS_MAX = 128
+
 class JournalWriter implements Journal {
   readonly audit: AuditReference
   readonly principal: AgentId
   readonly #file: OpenFile
   readonly #key: SigningKey
-  #bytes = 0
-  #sequence = 0
-  #previousHash: HexHash = GENESIS
-  #unconfirmed = false
-  #failure: Fault | null = null
+  readonly #clock: Clock
+  #head: Head = { bytes: 0, sequence: 0, previousHash: GENESIS, unconfirmed: false }
+  #failure: unknown = null
+  #closed = false
   #waiting: Waiting[] = []
   #writing: Promise<void> | null = null
 
-  constructor(file: OpenFile, key: SigningKey, principal: AgentId, audit: AuditReference) {
+  constructor(file: OpenFile, key: SigningKey, clock: Clock, principal: AgentId, audit: AuditReference) {
     this.#file = file
     this.#key = key
+    this.#clock = clock
     this.principal = principal
     this.audit = audit
   }
 
   get nextSequence(): number {
-    return this.#sequence
+    return this.#head.sequence
   }
 
   append(entries: readonly NewEntry[]): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ entries, resolve, reject })
-      this.#writing ??= this.#writeAll().finally(() => {
-        this.#writing = null
-      })
+      if (this.#closed) return reject(failed('it is closed'))
+      this.#waiting.push({ entries: [...entries], resolve, reject })
+      this.#writing ??= this.#writeAll()
     })
   }
 
   async close(): Promise<void> {
-    while (this.#writing !== null) await this.#writing
-    this.#failure ??= failed('it is closed')
+    this.#closed = true
+    await this.#writing
     await this.#file.close()
   }
 
@@ -107,100 +130,75 @@ class JournalWriter implements Journal {
   }
 
   async #writeAll(): Promise<void> {
-    while (this.#waiting.length > 0) {
-      const lists = this.#waiting
-      this.#waiting = []
-      await this.#writeOnce(lists)
-    }
+    while (this.#waiting.length > 0) await this.#writeOnce()
+    this.#writing = null // in the same breath as the last look, or a list that comes in between would wait for ever
   }
 
-  /** All lists that are allowed go out in one write and one sync; the first that fails poisons the writer. */
-  async #writeOnce(lists: readonly Waiting[]): Promise<void> {
-    const batch = new Batch(this.#bytes, this.#sequence, this.#previousHash, this.#unconfirmed)
-    const accepted: Waiting[] = []
-    let poison: Fault | null = this.#failure
-    for (const list of lists) {
-      if (poison !== null) {
-        list.reject(this.#failure === null ? poison : failed('an earlier write failed', this.#failure))
-      } else if (startsAfterUnknown(list.entries, batch.unconfirmed)) {
-        list.reject(reconciliationRequired())
-      } else {
-        try {
-          batch.add(list.entries, this.principal, this.audit.run_id, this.#key)
-          accepted.push(list)
-        } catch (error) {
-          poison = asFault(error)
-          list.reject(poison)
-        }
+  /**
+   * The lists that wait go out in one write and one sync, as if each had come alone: a list that is refused by rule
+   * changes nothing, and behind the first that fails every other fails too.
+   */
+  async #writeOnce(): Promise<void> {
+    const written: Waiting[] = []
+    const lines: Buffer[] = []
+    let head = this.#head
+    let failure = this.#failure
+    while (this.#waiting.length > 0 && lines.length < JOINED_RECORDS_MAX) {
+      const list = this.#waiting.shift() as Waiting
+      try {
+        if (failure !== null) throw failed('an earlier write failed', failure)
+        if (startsAfterUnknown(list.entries, head.unconfirmed)) throw reconciliationRequired()
+        const built = await this.#build(list.entries, head)
+        lines.push(...built.lines)
+        head = built.head
+        written.push(list)
+      } catch (error) {
+        if (!isFault(error, 'RECONCILIATION_REQUIRED')) failure ??= error
+        list.reject(error)
       }
     }
     try {
-      if (accepted.length > 0 && this.#failure === null) await this.#put(batch)
+      if (lines.length > 0) await this.#put(lines)
+      this.#head = head
+      for (const { resolve } of written) resolve()
     } catch (error) {
-      poison = asFault(error)
-      for (const list of accepted) list.reject(poison)
-      accepted.length = 0
+      failure = error
+      for (const { reject } of written) reject(error)
     }
-    this.#failure ??= poison
-    for (const list of accepted) list.resolve()
+    this.#failure ??= failure
   }
 
-  async #put(batch: Batch): Promise<void> {
+  /** All lines of a list, or a failure and none of them. */
+  async #build(entries: readonly NewEntry[], start: Head): Promise<{ lines: Buffer[]; head: Head }> {
+    const lines: Buffer[] = []
+    let head = start
+    for (const entry of entries) {
+      if (lines.length % JOINED_RECORDS_MAX === JOINED_RECORDS_MAX - 1) await this.#clock.yield()
+      if (entry.agent_id !== this.principal) throw failed('the entry belongs to another principal')
+      const line = recordLine(entry, this.audit.run_id, head, this.#key)
+      if (line.length > LINE_BYTES_MAX) throw beyond(`an entry of ${line.length} bytes`, LINE_BYTES_MAX)
+      if (head.bytes + line.length > JOURNAL_BYTES_MAX) throw beyond('the journal', JOURNAL_BYTES_MAX)
+      lines.push(line)
+      head = {
+        bytes: head.bytes + line.length,
+        sequence: head.sequence + 1,
+        previousHash: hexHash(line),
+        unconfirmed: head.unconfirmed || carriesUnconfirmed(entry.event),
+      }
+    }
+    return { lines, head }
+  }
+
+  async #put(lines: readonly Buffer[]): Promise<void> {
     const found = this.#file.sizeNow()
-    if (found !== this.#bytes) {
+    if (found !== this.#head.bytes) {
       throw new Fault('JOURNAL_CHANGED', {
-        message: `Cannot append to the journal of run "${this.audit.run_id}": it holds ${found} bytes and we wrote ${this.#bytes}`,
+        message: `Cannot append to the journal of run "${this.audit.run_id}": it holds ${found} bytes and we wrote ${this.#head.bytes}`,
         hint: 'Another process wrote to it. Keep the file as evidence, and look at it with "symbi audit inspect"',
       })
     }
-    await this.#file.append(batch.lines.length === 1 ? (batch.lines[0] as Buffer) : Buffer.concat(batch.lines))
-    await this.#file.syncData()
-    this.#bytes = batch.bytes
-    this.#sequence = batch.sequence
-    this.#previousHash = batch.previousHash
-    this.#unconfirmed = batch.unconfirmed
-  }
-}
-
-/** The lines of one write, and the writer's state as it will be once they are durable. */
-class Batch {
-  readonly lines: Buffer[] = []
-  bytes: number
-  sequence: number
-  previousHash: HexHash
-  unconfirmed: boolean
-
-  constructor(bytes: number, sequence: number, previousHash: HexHash, unconfirmed: boolean) {
-    this.bytes = bytes
-    this.sequence = sequence
-    this.previousHash = previousHash
-    this.unconfirmed = unconfirmed
-  }
-
-  /** All entries of a list, or none of them. */
-  add(entries: readonly NewEntry[], principal: AgentId, runId: RunId, key: SigningKey): void {
-    const before = { lines: this.lines.length, bytes: this.bytes, sequence: this.sequence, hash: this.previousHash }
-    try {
-      for (const entry of entries) this.#addOne(entry, principal, runId, key)
-    } catch (error) {
-      this.lines.length = before.lines
-      this.bytes = before.bytes
-      this.sequence = before.sequence
-      this.previousHash = before.hash
-      throw error
-    }
-    this.unconfirmed ||= entries.some(({ event }) => carriesUnconfirmed(event))
-  }
-
-  #addOne(entry: NewEntry, principal: AgentId, runId: RunId, key: SigningKey): void {
-    if (entry.agent_id !== principal) throw failed('the entry belongs to another principal')
-    const line = recordLine(entry, runId, { sequence: this.sequence, previousHash: this.previousHash }, key)
-    if (line.length > LINE_BYTES_MAX) throw beyond(`an entry of ${line.length} bytes`, LINE_BYTES_MAX)
-    if (this.bytes + line.length > JOURNAL_BYTES_MAX) throw beyond('the journal', JOURNAL_BYTES_MAX)
-    this.lines.push(line)
-    this.bytes += line.length
-    this.sequence += 1
-    this.previousHash = hexHash(line)
+    await this.#file.append(lines.length === 1 ? (lines[0] as Buffer) : Buffer.concat(lines))
+    await this.#file.syncData() // only now does anything count as written
   }
 }
 
@@ -235,8 +233,4 @@ function beyond(what: string, bytesMax: number): Fault {
     message: `Cannot append to the journal: ${what} would exceed ${bytesMax} bytes`,
     hint: 'Start a new run; let tools return less in one answer',
   })
-}
-
-function asFault(error: unknown): Fault {
-  return error instanceof Fault ? error : failed('it broke a promise of its own', error)
 }

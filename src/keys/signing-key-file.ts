@@ -9,48 +9,76 @@ import type { World } from '../world/index.ts'
 import { type SigningKey, signingKeyOf } from './ed25519.ts'
 
 export const SIGNING_KEY_NAME = 'audit-signing.key'
-const RULE = { what: 'signing key', bytesMax: 32 }
+const SEED_BYTES = 32
+const RULE = { what: 'signing key', bytesMax: 4096 } // the exact size is judged below, with a hint of its own
 const RACE_MS = 2000
 const RETRY_MS = 10
 
 /** The key of the governed folder, made if it is absent. Throws `STORAGE_UNSAFE` or `KEY_INVALID`, writing nothing. */
 export async function openSigningKey(world: World, directory: string): Promise<SigningKey> {
   await ensurePrivateDirectory(world, directory, 'governed folder')
-  const known = await readSigningKey(world, directory)
-  if (known !== null) return known
-  return await oneAtATime(directory, async () => {
-    await publishPrivateFile(world, directory, SIGNING_KEY_NAME, world.random.bytes(32))
-    const key = await readSigningKey(world, directory)
-    if (key !== null) return key
-    throw new Fault('KEY_INVALID', { message: 'Cannot use the signing key: it vanished while it was made' })
-  })
+  return (await readSigningKey(world, directory)) ?? (await oneAtATime(directory, () => makeKey(world, directory)))
 }
 
 /** The key of the governed folder, or null when there is none. Never makes one. */
 export async function readSigningKey(world: World, directory: string): Promise<SigningKey | null> {
   const seed = await readSeed(world, directory)
-  return seed === null ? null : signingKeyOf(seed)
+  if (seed === null) return null
+  if (seed.length === SEED_BYTES) return signingKeyOf(seed)
+  throw new Fault('KEY_INVALID', {
+    message: `Cannot use the signing key: it holds ${seed.length} bytes and a key has ${SEED_BYTES}`,
+    hint: `Restore the file "${SIGNING_KEY_NAME}" from its backup; it is never made anew while one lies there`,
+  })
 }
 
-/** While another process publishes the key, the file has two links for a moment: look again, but not for ever. */
+async function makeKey(world: World, directory: string): Promise<SigningKey> {
+  const known = await readSigningKey(world, directory)
+  if (known !== null) return known // made while we waited for our turn
+  await publishPrivateFile(world, directory, SIGNING_KEY_NAME, world.random.bytes(SEED_BYTES))
+  const made = await readSigningKey(world, directory)
+  if (made !== null) return made
+  throw new Fault('KEY_INVALID', { message: 'Cannot use the signing key: it vanished while it was made' })
+}
+
+/**
+ * While another process publishes the key, the file has two links for a moment: look again, but not for ever. A refusal
+ * stands only after a second look, because the publication may have ended between the refusal and our question.
+ */
 async function readSeed(world: World, directory: string): Promise<Uint8Array | null> {
   const deadlineMs = world.clock.monotonicMs() + RACE_MS
-  for (;;) {
+  for (let settled = false; ; ) {
     try {
       return await readPrivateFile(world, join(directory, SIGNING_KEY_NAME), RULE)
     } catch (error) {
-      const racing = isFault(error, 'STORAGE_UNSAFE') && (await publicationUnderWay(world, directory))
-      if (!racing || world.clock.monotonicMs() >= deadlineMs) throw error
-      await world.clock.sleep(RETRY_MS, new AbortController().signal)
+      if (settled || !isFault(error, 'STORAGE_UNSAFE')) throw error
+      const temporary = await publicationUnderWay(world, directory)
+      if (temporary === null) settled = true
+      else if (world.clock.monotonicMs() >= deadlineMs) throw leftOver(temporary, error)
+      else await world.clock.sleep(RETRY_MS, new AbortController().signal)
     }
   }
 }
 
-async function publicationUnderWay(world: World, directory: string): Promise<boolean> {
-  const facts = await world.files.lstat(join(directory, SIGNING_KEY_NAME))
-  if (facts === null || facts.links !== 2) return false
-  const names = (await world.files.list(directory)) ?? []
-  return names.some((name) => isTemporaryOf(SIGNING_KEY_NAME, name))
+/** The temporary name that is the key's second link, or null when there is no such thing. */
+async function publicationUnderWay(world: World, directory: string): Promise<string | null> {
+  const key = await world.files.lstat(join(directory, SIGNING_KEY_NAME))
+  if (key?.kind !== 'file' || key.links !== 2) return null
+  for (const name of (await world.files.list(directory)) ?? []) {
+    if (!isTemporaryOf(SIGNING_KEY_NAME, name)) continue
+    const facts = await world.files.lstat(join(directory, name))
+    if (facts?.inode === key.inode) return name
+  }
+  return null
+}
+
+/** A process died between the link and the unlink. We do not remove the name: it may be alive and slow. */
+function leftOver(temporary: string, cause: unknown): Fault {
+  return new Fault('STORAGE_UNSAFE', {
+    message: 'Cannot use the signing key: the process that made it stopped halfway and left it a second name',
+    hint: `Make sure that no process of this project is starting, then remove "${temporary}" from the folder of "${SIGNING_KEY_NAME}"; the key itself is complete and stays`,
+    facts: { leftover: temporary },
+    cause,
+  })
 }
 
 const turns = new Map<string, Promise<unknown>>()

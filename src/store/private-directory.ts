@@ -2,6 +2,7 @@
  * Private directories: evidence and claims lie only in folders that this user alone may enter. The last component is
  * judged without following links; nothing is ever written into a refused folder, and none is repaired (law 7).
  */
+import { dirname } from 'node:path'
 import { Fault } from '../core/index.ts'
 import type { FileFacts, World } from '../world/index.ts'
 
@@ -12,7 +13,7 @@ export const PRIVATE_FILE_MODE = 0o600
 export async function ensurePrivateDirectory(world: World, path: string, what: string): Promise<void> {
   refuseWeakPlatform(world)
   const facts = await world.files.lstat(path)
-  if (facts === null) await world.files.mkdir(path, PRIVATE_DIRECTORY_MODE)
+  if (facts === null) await makeDurably(world, path)
   judge(world, facts ?? (await world.files.lstat(path)), what)
 }
 
@@ -22,6 +23,16 @@ export async function hasPrivateDirectory(world: World, path: string, what: stri
   if (facts === null) return false
   judge(world, facts, what)
   return true
+}
+
+/** A folder whose own name is not synced may vanish in a crash, with all the evidence that was synced inside it. */
+async function makeDurably(world: World, path: string): Promise<void> {
+  const parents = [dirname(path)]
+  for (let parent = dirname(path); (await world.files.lstat(parent)) === null; parent = dirname(parent)) {
+    parents.push(dirname(parent))
+  }
+  await world.files.mkdir(path, PRIVATE_DIRECTORY_MODE)
+  for (const parent of parents) await world.files.syncDirectory(parent)
 }
 
 function judge(world: World, facts: FileFacts | null, what: string): void {

@@ -179,7 +179,15 @@ function errnoOf(error: unknown): string {
 
 const FULL = new Set(['ENOSPC', 'EDQUOT', 'EMFILE', 'ENFILE'])
 
-function toFault(error: unknown): Fault {
+/** Names that lead to no regular file: a link, a folder opened for writing, a socket or a pipe without a reader. */
+const NO_FILE: Readonly<Record<string, string>> = {
+  ELOOP: 'the name is a symbolic link',
+  EMLINK: 'the name is a symbolic link',
+  EISDIR: 'the name is a folder',
+  ENXIO: 'the name is a socket or a pipe',
+}
+
+export function toFault(error: unknown): Fault {
   if (error instanceof Fault) return error
   const errno = errnoOf(error)
   const facts = { errno }
@@ -191,10 +199,11 @@ function toFault(error: unknown): Fault {
       cause: error,
     })
   }
-  if (errno === 'ELOOP' || errno === 'EMLINK') {
+  const noFile = NO_FILE[errno]
+  if (noFile !== undefined) {
     return new Fault('STORAGE_UNSAFE', {
-      message: 'Cannot open: the name is a symbolic link',
-      hint: 'Replace the link by a regular file that this user owns',
+      message: `Cannot open: ${noFile}`,
+      hint: 'Replace it by a regular file that this user owns',
       facts,
       cause: error,
     })
