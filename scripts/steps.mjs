@@ -1,0 +1,61 @@
+/** What the scripts share: where the clone is, how a tool is run, and how to stop with a sentence. */
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+
+export const ROOT = fileURLToPath(new URL('..', import.meta.url))
+
+/** The programs we run are scripts of packages, started by this very Node: no shell, and no search on the PATH. */
+const TOOLS = {
+  biome: 'node_modules/@biomejs/biome/bin/biome',
+  tsc: 'node_modules/typescript/bin/tsc',
+  vitest: 'node_modules/vitest/vitest.mjs',
+}
+
+/** A reason to stop that the reader can act on; anything else that is thrown is a mistake of ours and keeps its stack. */
+export class Stop extends Error {
+  /**
+   * @param {string} message
+   * @param {{ hint?: string, exit?: number }} [options]
+   */
+  constructor(message, { hint, exit = 1 } = {}) {
+    super(message)
+    this.hint = hint
+    this.exit = exit
+  }
+}
+
+/**
+ * Runs a tool and returns its exit code.
+ *
+ * @param {keyof typeof TOOLS} tool
+ * @param {readonly string[]} args
+ * @param {{ root?: string, stdout?: 'inherit' | 2, env?: NodeJS.ProcessEnv }} [options] stdout 2 sends its words to stderr
+ * @returns {number}
+ */
+export function runTool(tool, args, { root = ROOT, stdout = 'inherit', env = process.env } = {}) {
+  const done = spawnSync(process.execPath, [join(ROOT, TOOLS[tool]), ...args], {
+    cwd: root,
+    env,
+    stdio: ['ignore', stdout, 'inherit'],
+  })
+  if (done.error !== undefined) throw done.error
+  return done.status ?? 1
+}
+
+/**
+ * Runs `main` when this file is the program and not an import, and turns a Stop into its sentence and exit code.
+ *
+ * @param {ImportMeta} meta
+ * @param {() => unknown} main
+ */
+export async function whenProgram(meta, main) {
+  if (process.argv[1] === undefined || meta.url !== pathToFileURL(process.argv[1]).href) return
+  try {
+    await main()
+  } catch (error) {
+    if (!(error instanceof Stop)) throw error
+    process.stderr.write(`${error.message}\n${error.hint === undefined ? '' : `hint: ${error.hint}\n`}`)
+    process.exitCode = error.exit
+  }
+}
