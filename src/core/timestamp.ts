@@ -3,16 +3,20 @@ declare const timestampBrand: unique symbol
 export type Timestamp = string & { readonly [timestampBrand]: true }
 
 const RFC3339 =
-  /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d{1,9})?(Z|\+00:00)$/
+  /^(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d{1,9})?(Z|\+00:00)$/
 
 export function isTimestamp(text: unknown): text is Timestamp {
-  return typeof text === 'string' && RFC3339.test(text)
+  const parts = typeof text === 'string' ? RFC3339.exec(text) : null
+  if (parts === null) return false
+  const [, year, month, day] = parts.map(Number) as [number, number, number, number]
+  return day <= 28 || day <= daysOf(year, month)
 }
 
 /** Microseconds since the epoch become text with six digits after the point. */
 export function timestampOf(epochMicroseconds: number): Timestamp {
-  const ms = Math.floor(epochMicroseconds / 1000)
-  const micros = String(Math.floor(epochMicroseconds) % 1000).padStart(3, '0')
+  const whole = Math.floor(epochMicroseconds)
+  const ms = Math.floor(whole / 1000)
+  const micros = String(whole - ms * 1000).padStart(3, '0')
   return `${new Date(ms).toISOString().slice(0, -1)}${micros}Z` as Timestamp
 }
 
@@ -20,7 +24,14 @@ export function timestampOf(epochMicroseconds: number): Timestamp {
 export function instantOf(timestamp: Timestamp): bigint {
   const point = timestamp.indexOf('.')
   const end = timestamp.endsWith('Z') ? timestamp.length - 1 : timestamp.length - 6
-  const whole = Date.parse(`${timestamp.slice(0, point === -1 ? end : point)}Z`)
+  const whole = timestamp.slice(0, point === -1 ? end : point)
+  const leap = whole.endsWith(':60') // Date knows no leap second: it is the second after :59
+  const ms = Date.parse(`${leap ? `${whole.slice(0, -2)}59` : whole}Z`) + (leap ? 1000 : 0)
   const fraction = point === -1 ? '' : timestamp.slice(point + 1, end)
-  return BigInt(whole) * 1_000_000n + BigInt(fraction.padEnd(9, '0'))
+  return BigInt(ms) * 1_000_000n + BigInt(fraction.padEnd(9, '0'))
+}
+
+function daysOf(year: number, month: number): number {
+  if (month !== 2) return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31
+  return (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0 ? 29 : 28
 }

@@ -59,6 +59,7 @@ export class Recorder {
   /** After this, staging and committing is refused: a late worker adds nothing behind the terminal record (0.4). */
   seal(): void {
     this.#sealed = true
+    this.#tellLost()
   }
 
   /** Adds an entry that the next commit makes durable. Use it for receipts and bookkeeping, never for an intent. */
@@ -97,10 +98,17 @@ export class Recorder {
         this.#staged = [...batch.slice(0, batch.length - events.length), ...this.#staged]
       } else {
         this.#lost = true
-        for (const { told } of batch) told?.('lost')
+        this.#staged = [...batch, ...this.#staged] // what was staged meanwhile is lost with it
       }
+      if (this.#lost || this.#sealed) this.#tellLost()
       throw error
     }
     for (const { told } of batch) told?.('durable')
+  }
+
+  #tellLost(): void {
+    const never = this.#staged
+    this.#staged = []
+    for (const { told } of never) told?.('lost')
   }
 }

@@ -4,12 +4,17 @@ import { assert, type Timestamp, timestampOf } from '../core/index.ts'
 import type { Clock } from './world.ts'
 
 const TIMER_MS_MAX = 2_000_000_000
+/** How far the fine clock may stray from the wall before it follows it: after a suspend, or when somebody set the time. */
+const STRAY_MS_MAX = 100
 
 export function nodeClock(): Clock {
+  let origin = performance.timeOrigin
   let last = 0
   return {
     wall(): Timestamp {
-      const now = Math.floor((performance.timeOrigin + performance.now()) * 1000)
+      const wall = Date.now()
+      if (Math.abs(origin + performance.now() - wall) > STRAY_MS_MAX) origin = wall - performance.now()
+      const now = Math.floor((origin + performance.now()) * 1000)
       last = Math.max(now, last + 1) // an adjusted clock and two calls in one microsecond both move forward
       return timestampOf(last)
     },
@@ -32,14 +37,19 @@ export function nodeClock(): Clock {
   }
 }
 
+/** Fires when the monotonic clock has reached the end, and not a fraction of a millisecond earlier as Node's timers may. */
 function timer(ms: number, callback: () => void, keepAlive = true): () => void {
   assert(Number.isFinite(ms), 'a timer has a finite length')
   const end = performance.now() + ms
   let handle: NodeJS.Timeout
   const arm = (): void => {
-    const left = end - performance.now()
-    handle = setTimeout(left > TIMER_MS_MAX ? arm : callback, Math.min(Math.max(0, left), TIMER_MS_MAX))
+    const left = Math.max(0, Math.ceil(end - performance.now()))
+    handle = setTimeout(fire, Math.min(left, TIMER_MS_MAX))
     if (!keepAlive) handle.unref()
+  }
+  const fire = (): void => {
+    if (performance.now() < end) arm()
+    else callback()
   }
   arm()
   return () => clearTimeout(handle)
