@@ -160,6 +160,7 @@ export function faultyWorld(inner: World, script: readonly Trouble[] = []): Faul
     chmod: (path, mode) => files.chmod(path, mode),
     syncDirectory: (path) => act('syncDirectory', path, () => files.syncDirectory(path)),
     folderMark: (path) => files.folderMark(path),
+    factsNow: (path) => files.factsNow(path),
   }
   return {
     ...inner,
