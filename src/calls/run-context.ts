@@ -19,10 +19,19 @@ export function runKeyOf(context: Pick<RunContext, 'agent_id' | 'started_at'>): 
   return `${context.agent_id}:${context.started_at}`
 }
 
-/** Binds an approval or a grant to one iteration of one run. */
+const bindings = new WeakMap<RunContext, Hash>()
+
+/**
+ * Binds an approval or a grant to one iteration of one run. Asked several times a call, so a context that cannot change
+ * any more is digested once.
+ */
 export function authorizationBinding(context: RunContext): Hash {
+  const known = bindings.get(context)
+  if (known !== undefined) return known
   const { agent_id, started_at, iteration, trusted_context, config } = context
-  return digest({ agent_id, started_at, iteration, trusted_context, config })
+  const binding = digest({ agent_id, started_at, iteration, trusted_context, config })
+  if ([context, trusted_context, config].every(Object.isFrozen)) bindings.set(context, binding)
+  return binding
 }
 
 /** Binds to a run over all its iterations. */

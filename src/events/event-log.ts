@@ -56,10 +56,18 @@ export class Recorder {
     return this.#lost
   }
 
-  /** After this, staging and committing is refused: a late worker adds nothing behind the terminal record (0.4). */
-  seal(): void {
+  /**
+   * Ends this recorder and gives what it staged to a successor. The loser of a race still holds this one, and from now
+   * on it writes nothing (0.4): only the successor can add the terminal record.
+   */
+  handOver(): Recorder {
+    const next = new Recorder(this.#log, this.principal, this.#now)
+    next.iteration = this.iteration
+    next.#staged = this.#staged
+    next.#lost = this.#lost
+    this.#staged = []
     this.#sealed = true
-    this.#tellLost()
+    return next
   }
 
   /** Adds an entry that the next commit makes durable. Use it for receipts and bookkeeping, never for an intent. */

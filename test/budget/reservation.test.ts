@@ -250,7 +250,7 @@ test('a settlement behind the terminal record is refused, and the full amount st
   const { root, log, recorder } = attached(1000)
   const reservation = root.child(500).reserve(request())
   await reservation.begin(never)
-  recorder.seal()
+  recorder.handOver()
   expect(() => reservation.settle(usage(5, 5))).toThrow(closed)
   expect(root.snapshot()).toMatchObject({ usage: NO_USAGE, uncertain_tokens: 50, exceeded: true })
   expect(log.all('BudgetReservationFinished')).toEqual([])

@@ -1,0 +1,168 @@
+/**
+ * Authorising one proposed action: prepare, obtain approval if the contract wants it, ask the gate, issue a grant. Every
+ * doubt is a denial, and a denial is an ordinary outcome (laws 5 and 9). A modified action is a new proposal and passes
+ * everything again; it may change neither its kind nor its call id.
+ */
+
+import { type Grant, issue } from '../calls/grant.ts'
+import {
+  type Approval,
+  authorizationBinding,
+  callIdOf,
+  invocationView,
+  isTerminal,
+  type PreparedCall,
+  type RunContext,
+  spendApproval,
+  type Toolbox,
+} from '../calls/index.ts'
+import { Fault, isFault, type Json, type JsonObject, messageOf, millisecondsOf } from '../core/index.ts'
+import type { ProposedAction, ToolDefinition } from '../events/index.ts'
+import type { Decision, Gate, GateQuestion } from '../policy/index.ts'
+import { raceDeadline, type World } from '../world/index.ts'
+
+const PROPOSALS_MAX = 4
+
+export interface Authority {
+  readonly world: World
+  readonly gate: Gate
+  readonly toolbox: Toolbox
+  /** The tools offered in this run. */
+  readonly offered: readonly ToolDefinition[]
+  /** Monotonic end of the run. */
+  readonly deadlineMs: number
+}
+
+export type Verdict = Granted | Denied
+
+export interface Granted {
+  readonly kind: 'Granted'
+  readonly grant: Grant
+  /** What `PolicyEvaluated.approved_calls` records of it. */
+  readonly evidence: JsonObject
+}
+
+export interface Denied {
+  readonly kind: 'Denied'
+  readonly action: ProposedAction
+  /** What the model sees. */
+  readonly reason: string
+  /** What `PolicyEvaluated.denied_calls` records of it. */
+  readonly evidence: JsonObject
+}
+
+/** Judges one action. Rejects only when the signal is aborted: everything else is a verdict. */
+export async function authorise(
+  authority: Authority,
+  proposed: ProposedAction,
+  run: RunContext,
+  signal: AbortSignal,
+): Promise<Verdict> {
+  let action = proposed
+  for (let attempt = 0; attempt < PROPOSALS_MAX; attempt += 1) {
+    const step = await judge(authority, action, run, signal)
+    if (step.kind !== 'Modified') return step
+    if (!sameCall(action, step.action)) {
+      return denied(proposed, 'the policy changed the kind or the id of the call', null, NOBODY)
+    }
+    action = step.action
+  }
+  return denied(proposed, 'the policy kept modifying the call and did not come to an end', null, NOBODY)
+}
+
+type Judged = Verdict | { readonly kind: 'Modified'; readonly action: ProposedAction }
+
+async function judge(
+  authority: Authority,
+  action: ProposedAction,
+  run: RunContext,
+  signal: AbortSignal,
+): Promise<Judged> {
+  const { clock } = authority.world
+  let call: PreparedCall
+  try {
+    call = authority.toolbox.prepare(action, authority.offered)
+  } catch (error) {
+    return denied(action, messageOf(error), null, { policies: [], errors: [] })
+  }
+  const late = (): Error => new Fault('RUN_TIMEOUT', { message: 'Cannot authorise the call: the run has no time left' })
+  const race = { clock, deadlineMs: authority.deadlineMs, late }
+  const question = (approval: Approval | null): GateQuestion => ({
+    call,
+    run,
+    approval,
+    remainingMs: Math.max(0, authority.deadlineMs - clock.monotonicMs()),
+  })
+  try {
+    const answer = await raceDeadline(race, signal, (inner) => authority.gate.approve(question(null), inner))
+    if (answer.kind === 'Refused') return denied(action, answer.reason, call, NOBODY)
+    const approval = answer.kind === 'Approved' ? answer.approval : null
+    if (call.contract?.requires_approval === true && approval === null) {
+      return denied(action, 'the tool needs an approval and nobody gave one', call, NOBODY) // a gate's Allow never waives it
+    }
+    const decision = await raceDeadline(race, signal, (inner) => authority.gate.decide(question(approval), inner))
+    if (decision.kind === 'Deny') return denied(action, decision.reason, call, decision)
+    if (decision.kind === 'Modify') return { kind: 'Modified', action: decision.modified_action }
+    return grant(authority, call, run, approval, decision)
+  } catch (error) {
+    signal.throwIfAborted()
+    if (isFault(error, 'GRANT_REFUSED', 'RUN_TIMEOUT')) return denied(action, error.message, call, NOBODY)
+    return denied(action, 'the policy gate failed', call, { policies: [], errors: [messageOf(error)] })
+  }
+}
+
+function grant(
+  authority: Authority,
+  call: PreparedCall,
+  run: RunContext,
+  approval: Approval | null,
+  decision: Decision & { kind: 'Allow' },
+): Granted {
+  const nowMs = authority.world.clock.monotonicMs()
+  const binding = authorizationBinding(run)
+  if (approval !== null)
+    spendApproval(approval, { agent_id: run.agent_id, fingerprint: call.fingerprint, binding, nowMs })
+  const longestMs = isTerminal(call.action) ? Number.POSITIVE_INFINITY : nowMs + millisecondsOf(run.config.tool_timeout)
+  const deadlineMs = Math.min(authority.deadlineMs, longestMs, approval?.expiresAtMs ?? Number.POSITIVE_INFINITY)
+  if (deadlineMs <= nowMs) {
+    throw new Fault('GRANT_REFUSED', { message: 'Cannot grant the call: no time is left for it' })
+  }
+  return {
+    kind: 'Granted',
+    grant: issue({ call, toolbox: isTerminal(call.action) ? null : authority.toolbox, binding, deadlineMs }),
+    evidence: {
+      ...invocationView(call),
+      approval: approval === null ? null : (approval.resolution as unknown as Json),
+      authorization_binding: binding,
+      determining_policies: decision.policies,
+    },
+  }
+}
+
+type Deciders = { readonly policies: readonly string[]; readonly errors: readonly string[] }
+const NOBODY: Deciders = { policies: [], errors: [] }
+
+function denied(action: ProposedAction, reason: string, call: PreparedCall | null, by: Deciders): Denied {
+  return {
+    kind: 'Denied',
+    action,
+    reason,
+    evidence: {
+      action: action as unknown as Json,
+      reason,
+      determining_policies: by.policies,
+      ...(by.errors.length === 0 ? {} : { policy_errors: by.errors }),
+      ...(call === null ? {} : { call: invocationView(call) }),
+    },
+  }
+}
+
+function sameCall(before: ProposedAction, after: ProposedAction): boolean {
+  return Object.keys(before)[0] === Object.keys(after)[0] && callIdOf(before) === callIdOf(after)
+}
+
+/** Judged again just before the effect: a changed run voids the grant. Null means that it still fits. */
+export function misfitOf(grant: Grant, run: RunContext, nowMs: number): string | null {
+  if (grant.binding !== authorizationBinding(run)) return 'the run changed after the call was granted'
+  return nowMs >= grant.deadlineMs ? 'the grant has expired' : null
+}
