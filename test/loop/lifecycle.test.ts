@@ -1,0 +1,364 @@
+import { describe, expect, test } from 'vitest'
+import { Fault, newId } from '../../src/core/index.ts'
+import { DEFAULT_LOOP_CONFIG, type LoopConfig } from '../../src/events/index.ts'
+import { type LoopResult, type RunSetup, runLoop } from '../../src/loop/index.ts'
+import { deny } from '../../src/policy/index.ts'
+import { toolbox } from '../../src/tools/index.ts'
+import { nodeWorld } from '../../src/world/index.ts'
+import { allowAll, gateOf } from '../support/gates.ts'
+import { MemoryLog } from '../support/memory-log.ts'
+import { callOf, type ModelForTest, modelOf, type Reply } from '../support/scripted-model.ts'
+import { type CountedTool, toolOf } from '../support/tools.ts'
+
+const world = nodeWorld()
+const never = new AbortController().signal
+const forever = (): Promise<never> => new Promise(() => undefined)
+
+interface Trial {
+  readonly log: MemoryLog
+  readonly tool: CountedTool
+  readonly provider: ModelForTest
+  run(signal?: AbortSignal): Promise<LoopResult>
+}
+
+function trialOf(
+  replies: readonly Reply[],
+  parts: Partial<RunSetup> & { tool?: CountedTool; limits?: Partial<LoopConfig> } = {},
+): Trial {
+  const { tool = toolOf('look'), limits, ...setup } = parts
+  const log = new MemoryLog()
+  const provider = modelOf(...replies)
+  return {
+    log,
+    tool,
+    provider,
+    run: (signal = never) =>
+      runLoop(
+        {
+          world,
+          principal: newId('agent', world.random),
+          gate: allowAll,
+          toolbox: toolbox({ tools: [tool] }, world),
+          config: { ...DEFAULT_LOOP_CONFIG, ...limits },
+          messages: [
+            { role: 'system', content: 'system' },
+            { role: 'user', content: 'look' },
+          ],
+          log,
+          provider,
+          ...setup,
+        },
+        signal,
+      ),
+  }
+}
+
+describe('a run with one tool call and an answer', () => {
+  test('writes its entries in the order of the specification, in four syncs', async () => {
+    const { log, run } = trialOf([callOf('a', 'look'), { content: 'done' }])
+    expect(await run()).toMatchObject({ output: 'done', iterations: 2, termination_reason: 'Completed' })
+    const syncs = [
+      ['Started', 'BudgetOpened', 'BudgetReservationStarted'],
+      ['BudgetReservationFinished', 'ReasoningComplete', 'PolicyEvaluated', 'ToolDispatchStarted'],
+      [
+        'ToolDispatchFinished',
+        'ToolsDispatched',
+        'ToolBatchCompleted',
+        'ObservationsCollected',
+        'BudgetReservationStarted',
+      ],
+      [
+        'BudgetReservationFinished',
+        'ReasoningComplete',
+        'PolicyEvaluated',
+        'ToolsDispatched',
+        'ToolBatchCompleted',
+        'ObservationsCollected',
+        'BudgetUpdated',
+        'Terminated',
+      ],
+    ]
+    expect(log.kinds()).toEqual(syncs.flat())
+    expect(log.appends).toEqual(syncs.map(({ length }) => length))
+    expect(log.entries.map(({ iteration }) => iteration)).toEqual([
+      0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2,
+    ])
+    expect(log.all('ReasoningComplete').map(({ iteration }) => iteration)).toEqual([1, 2])
+  })
+
+  test('costs two syncs an iteration in the steady state', async () => {
+    const syncsOf = async (calls: number): Promise<number> => {
+      const { log, run } = trialOf([
+        ...Array.from({ length: calls }, (_, index) => callOf(`c${index}`, 'look')),
+        { content: 'done' },
+      ])
+      expect((await run()).termination_reason).toBe('Completed')
+      return log.appends.length
+    }
+    expect((await syncsOf(12)) - (await syncsOf(2))).toBe(20)
+  })
+
+  test('tells the model what the tool found, and nobody else what it is allowed to know', async () => {
+    const { provider, run } = trialOf([callOf('a', 'look'), { content: 'done' }], {
+      tool: toolOf('look', async () => 'a cat'),
+    })
+    await run()
+    expect(provider.asked[1]?.conversation.messages.slice(-2)).toEqual([
+      { role: 'assistant', content: '', tool_calls: [{ id: 'a', name: 'look', arguments: '{}' }] },
+      { role: 'tool', content: 'a cat', tool_call_id: 'a', tool_name: 'look' },
+    ])
+  })
+
+  test('does not execute the calls of a batch that already holds the answer', async () => {
+    const tool = toolOf('look')
+    const { log, run } = trialOf([{ content: 'done' }], { tool })
+    await run()
+    expect(tool.ran).toHaveLength(0)
+    expect(log.all('ToolsDispatched')).toMatchObject([{ tool_count: 0 }])
+  })
+})
+
+describe('stopping after uncertainty', () => {
+  const started = {
+    NetworkRequestStarted: {
+      request_id: 'r',
+      method: 'GET',
+      url: 'http://127.0.0.1/',
+      request_hash: 'h',
+      request_bytes: 0,
+    },
+  }
+  const failed = {
+    NetworkRequestFinished: {
+      request_id: 'r',
+      status: 500,
+      response_hash: 'h',
+      response_headers_hash: null,
+      response_bytes: 0,
+      error: 'reset',
+    },
+  }
+
+  test.each([
+    ['a tool that answers with an error', toolOf('look', async () => ({ content: 'no', is_error: true }))],
+    [
+      'a network request without a receipt',
+      toolOf('look', (_args, { effects }) => effects.record(started).then(() => 'fine')),
+    ],
+    [
+      'a failed receipt',
+      toolOf('look', async (_args, { effects }) => {
+        await effects.record(started)
+        await effects.record(failed)
+        return 'fine'
+      }),
+    ],
+  ])('%s ends the run after one inference, with nothing said [L1]', async (_what, tool) => {
+    const { log, provider, run } = trialOf([callOf('a', 'look'), { content: 'done' }], { tool })
+    expect(await run()).toMatchObject({ termination_reason: 'UnconfirmedEffects', output: '' })
+    expect(provider.asked).toHaveLength(1)
+    expect(log.kinds().at(-1)).toBe('Terminated')
+  })
+
+  test('a denial before dispatch goes on to a second inference and marks nothing unknown [L1]', async () => {
+    const gate = gateOf(({ action }) =>
+      'ToolCall' in action ? deny('not this tool') : { kind: 'Allow', policies: [] },
+    )
+    const { log, provider, tool, run } = trialOf([callOf('a', 'look'), { content: 'done' }], { gate })
+    expect(await run()).toMatchObject({ termination_reason: 'Completed', output: 'done' })
+    expect(provider.asked[1]?.conversation.messages.at(-1)).toEqual({
+      role: 'tool',
+      content: '[Policy denied] not this tool',
+      tool_call_id: 'a',
+      tool_name: 'look',
+    })
+    expect(tool.ran).toHaveLength(0)
+    expect(log.all('ToolDispatchStarted')).toHaveLength(0)
+  })
+})
+
+describe('the ends of a run', () => {
+  test('a denied reply is not delivered, and the loop goes on to its limit', async () => {
+    const gate = gateOf(() => deny('silence'))
+    const { provider, run } = trialOf([{ content: 'hello' }], { gate, limits: { max_iterations: 3 } })
+    expect(await run()).toMatchObject({ termination_reason: 'MaxIterations', output: '' })
+    expect(provider.asked).toHaveLength(3)
+  })
+
+  test.each([
+    ['an empty answer', { content: '  ' }],
+    ['a refusal', { content: 'no', finish_reason: 'refusal' as const }],
+    ['an answer cut by its length', { content: 'half', finish_reason: 'max_tokens' as const }],
+    ['a call cut by the length', { ...callOf('a', 'look'), finish_reason: 'max_tokens' as const }],
+    ['a filtered answer', { content: 'x', finish_reason: 'content_filter' as const }],
+  ])('%s proposes nothing and ends in an error', async (_what, reply) => {
+    const { log, tool, run } = trialOf([reply])
+    expect(await run()).toMatchObject({
+      output: '',
+      termination_reason: { Error: { message: expect.stringContaining('model') } },
+    })
+    expect(log.all('ReasoningComplete')).toHaveLength(0)
+    expect(tool.ran).toHaveLength(0)
+    expect(log.kinds().at(-1)).toBe('Terminated')
+  })
+
+  test('a failing provider is charged its whole reservation, and the run ends with a complete record', async () => {
+    const { log, run } = trialOf([new Fault('PROVIDER_ERROR', { message: 'Cannot reach the model: it answered 500' })])
+    const result = await run()
+    expect(result.termination_reason).toEqual({ Error: { message: 'Cannot reach the model: it answered 500' } })
+    expect(log.all('BudgetReservationFinished')).toMatchObject([{ outcome: 'unknown' }])
+    expect(result.budget.uncertain_tokens).toBeGreaterThan(0)
+  })
+
+  test('a foreign error text does not enter the evidence', async () => {
+    const { log, run } = trialOf([new Error('password=hunter2')])
+    await run()
+    expect(JSON.stringify(log.events)).not.toContain('hunter2')
+  })
+
+  test('without allowance no provider is asked', async () => {
+    const { provider, run } = trialOf([{ content: 'x' }], { limits: { max_total_tokens: 10 } })
+    expect(await run()).toMatchObject({ termination_reason: 'MaxTokens', output: '' })
+    expect(provider.asked).toHaveLength(0)
+  })
+
+  test('cancellation aborts the inference, leaves its reservation open, and still records the end', async () => {
+    const cancel = new AbortController()
+    let aborted = false
+    const { log, run } = trialOf([
+      async (_conversation, signal) => {
+        signal.addEventListener('abort', () => (aborted = true))
+        cancel.abort(new Error('gone'))
+        return await forever()
+      },
+    ])
+    expect(await run(cancel.signal)).toMatchObject({
+      output: '',
+      iterations: 0,
+      messages: [],
+      termination_reason: { Error: { message: expect.stringContaining('cancelled') } },
+    })
+    expect(aborted).toBe(true)
+    expect(log.all('BudgetReservationFinished')).toHaveLength(0)
+    expect(log.kinds().at(-1)).toBe('Terminated')
+  })
+
+  test('the time limit settles the open reservation once, as unknown', async () => {
+    const { log, run } = trialOf([() => forever()], { limits: { timeout: { secs: 0, nanos: 40_000_000 } } })
+    expect(await run()).toMatchObject({ termination_reason: 'Timeout', iterations: 0 })
+    expect(log.all('BudgetReservationFinished')).toMatchObject([{ outcome: 'unknown' }])
+    expect(log.kinds().at(-1)).toBe('Terminated')
+  })
+
+  test('a worker that outlives its cancelled run adds nothing behind the terminal record', async () => {
+    const cancel = new AbortController()
+    let late: Promise<unknown> = Promise.resolve()
+    const release: { now?: () => void } = {}
+    const tool = toolOf('look', async (_args, { effects }) => {
+      const held = new Promise<void>((resolve) => (release.now = resolve))
+      late = held.then(() =>
+        effects.record({
+          NetworkRequestStarted: { request_id: 'r', method: 'GET', url: 'u', request_hash: 'h', request_bytes: 0 },
+        }),
+      )
+      late.catch(() => undefined)
+      cancel.abort(new Error('gone'))
+      return await forever()
+    })
+    const box = toolbox({ tools: [tool] }, world)
+    const { log, run } = trialOf([callOf('a', 'look')], { tool, toolbox: { ...box, cleanUp: async () => undefined } })
+    await run(cancel.signal)
+    const count = log.entries.length
+    release.now?.()
+    await expect(late).rejects.toBeInstanceOf(Fault)
+    expect(log.entries).toHaveLength(count)
+    expect(log.kinds().at(-1)).toBe('Terminated')
+  })
+
+  test('tools that cannot be cleaned up turn a success into an error', async () => {
+    const box = toolbox({ tools: [toolOf('look')] }, world)
+    const { log, run } = trialOf([{ content: 'done' }], {
+      toolbox: { ...box, cleanUp: () => Promise.reject(new Error('stuck')) },
+    })
+    expect(await run()).toMatchObject({
+      output: '',
+      termination_reason: { Error: { message: expect.stringContaining('stuck') } },
+    })
+    expect(log.all('Terminated')).toMatchObject([{ reason: { Error: {} } }])
+  })
+})
+
+describe('a journal that fails', () => {
+  test.each([0, 1, 2])(
+    'at the write of entry %i: no inference happens and no terminal record is written',
+    async (index) => {
+      const { log, provider, run } = trialOf([{ content: 'x' }])
+      log.failAt(index)
+      expect(await run()).toMatchObject({ output: '', termination_reason: { Error: {} } })
+      expect(provider.asked).toHaveLength(0)
+      expect(log.entries).toHaveLength(0)
+    },
+  )
+
+  test('at the settlement: the response is discarded and the tool does not run', async () => {
+    const { log, tool, run } = trialOf([callOf('a', 'look'), { content: 'x' }])
+    log.failAt(3)
+    const result = await run()
+    expect(result).toMatchObject({ output: '', termination_reason: { Error: {} } })
+    expect(result.budget.exceeded).toBe(true)
+    expect(tool.ran).toHaveLength(0)
+  })
+
+  test('at the terminal record: what the model said is not a success', async () => {
+    const { log, run } = trialOf([{ content: 'done' }])
+    log.failAt(9)
+    expect(await run()).toMatchObject({ output: '', termination_reason: { Error: {} } })
+  })
+})
+
+describe('delivery of the reply', () => {
+  test('is an effect with an intent before it and a receipt after it', async () => {
+    const sent: string[] = []
+    const { log, run } = trialOf([{ content: 'hello' }], {
+      delivery: {
+        format: (content) => JSON.stringify({ content }),
+        send: async (request) => {
+          sent.push(request)
+          return { confirmed: true, receipt: { ok: true } }
+        },
+      },
+    })
+    expect(await run()).toMatchObject({ termination_reason: 'Completed', output: 'hello' })
+    expect(sent).toEqual(['{"content":"hello"}'])
+    expect(log.kinds().filter((kind) => kind.startsWith('Response'))).toEqual([
+      'ResponseDeliveryStarted',
+      'ResponseDeliveryFinished',
+    ])
+  })
+
+  test.each([
+    ['unconfirmed', async () => ({ confirmed: false, receipt: null })],
+    ['failed', () => Promise.reject(new Error('refused'))],
+    ['answered with an oversized receipt', async () => ({ confirmed: true, receipt: 'x'.repeat(70_000) })],
+  ])('that is %s ends the run in an error', async (_what, send) => {
+    const { log, run } = trialOf([{ content: 'hello' }], { delivery: { format: (content) => content, send } })
+    expect(await run()).toMatchObject({ output: '', termination_reason: { Error: {} } })
+    expect(log.all('ResponseDeliveryFinished')).toMatchObject([{ confirmed: false }])
+  })
+
+  test('does not happen when its intent cannot be written', async () => {
+    let sends = 0
+    const { log, run } = trialOf([{ content: 'hello' }], {
+      delivery: {
+        format: (content) => content,
+        send: async () => {
+          sends += 1
+          return { confirmed: true, receipt: null }
+        },
+      },
+    })
+    log.failAt(6)
+    await run()
+    expect(sends).toBe(0)
+  })
+})
