@@ -22,4 +22,5 @@ export { deepFreeze, isJsonObject, type Json, type JsonObject } from './json.ts'
 export { fit, fits, type Misfit, type Shape, type TypeOf } from './shape.ts'
 export { type JsonBounds, readJson, readJsonMembers, type Span } from './strict-json.ts'
 export { instantOf, isTimestamp, type Timestamp, timestampOf } from './timestamp.ts'
+export { VERSION } from './version.ts'
 export { shapes }

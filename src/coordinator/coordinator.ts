@@ -1,0 +1,104 @@
+/**
+ * The coordinator: conversations with people, each turn a governed run of its own. It owns what the conversations share
+ * and counts them; the server gives it sockets, embedding code gives it functions.
+ */
+import { assert, digest, Fault, type Hash, newId, parseId } from '../core/index.ts'
+import { ChatSession } from './chat.ts'
+import { CONTENT_BYTES_MAX } from './frame.ts'
+import type { ServerMessage } from './messages.ts'
+import type { Chat, ChatHost, Outbound } from './outbound.ts'
+import type { Shared } from './shared.ts'
+
+/** No network credential can give this caller: its text has another form than any token's. */
+export const SDK_CALLER: Hash = digest(['trusted-sdk', 'coordinator'])
+
+export interface SdkSession {
+  /** Runs one turn under a fresh id, which is returned. Resolves when the turn ended and its messages were delivered. */
+  handleChat(content: string): Promise<string>
+  /** The same under a chosen id: asked twice, it runs once. */
+  handleChatWithId(id: string, content: string): Promise<void>
+  close(): Promise<void>
+}
+
+export class Coordinator implements ChatHost {
+  readonly #shared: Shared
+  readonly #chats = new Set<Chat>()
+  #closed = false
+
+  constructor(shared: Shared) {
+    this.#shared = shared
+  }
+
+  get principal(): Shared['principal'] {
+    return this.#shared.principal
+  }
+
+  /** How many conversations hold the shared state: 0 after all of them closed. */
+  get holders(): number {
+    return this.#chats.size
+  }
+
+  connect(caller: Hash, outbound: Outbound): Chat {
+    return this.#open(caller, outbound)
+  }
+
+  /** The in-process session: the same admission, replay and messages, through the caller's function. */
+  sdkSession(onMessage: (message: ServerMessage) => void | Promise<void>): SdkSession {
+    const chat = this.#open(SDK_CALLER, outboundOf(onMessage))
+    const handleChatWithId = async (id: string, content: string): Promise<void> => {
+      const bytes = Buffer.byteLength(content)
+      if (bytes > CONTENT_BYTES_MAX) {
+        throw new Fault('MESSAGE_TOO_LARGE', {
+          message: `Cannot take the message: its content is ${bytes} bytes long and ${CONTENT_BYTES_MAX} are allowed`,
+        })
+      }
+      await chat.submit({ type: 'ChatSend', id: parseId('invocation', id), requestId: id, content })
+    }
+    return {
+      handleChat: async (content) => {
+        const id = newId('invocation', this.#shared.world.random)
+        await handleChatWithId(id, content)
+        return id
+      },
+      handleChatWithId,
+      close: () => chat.close(),
+    }
+  }
+
+  /** Cancels every conversation and waits until all of them recorded their end. */
+  async close(): Promise<void> {
+    this.#closed = true
+    await Promise.all([...this.#chats].map((chat) => chat.close()))
+    assert(this.#chats.size === 0, 'a closed coordinator holds no conversation')
+  }
+
+  #open(caller: Hash, outbound: Outbound): ChatSession {
+    if (this.#closed) {
+      throw new Fault('SHUTTING_DOWN', { message: 'Cannot open a conversation: the coordinator is closed' })
+    }
+    const gone = this.#shared.activity.connectionOpened()
+    const chat: ChatSession = new ChatSession(this.#shared, caller, outbound, () => {
+      this.#chats.delete(chat)
+      gone()
+    })
+    this.#chats.add(chat)
+    return chat
+  }
+}
+
+/** A caller's function takes every message in order; a message that may be lost over a socket is not lost here. */
+function outboundOf(onMessage: (message: ServerMessage) => void | Promise<void>): Outbound {
+  let order: Promise<void> = Promise.resolve()
+  const deliver = (message: ServerMessage): Promise<void> => {
+    const delivered = order.then(() => onMessage(message))
+    order = delivered.catch(() => undefined) // the caller's own failure stays with the message that met it
+    return delivered
+  }
+  return {
+    send: deliver,
+    offer: (message) => {
+      deliver(message).catch(() => undefined)
+      return true
+    },
+  }
+}

@@ -1,0 +1,121 @@
+/**
+ * The one place where the parts meet. `openRuntime` puts a project, a model and a gate together and gives back something
+ * to talk to, in this process or over sockets. Who opens it closes it: after `close` nothing of it is held, and every run
+ * it started has recorded its end.
+ */
+import type { RuntimeApi } from '../api/index.ts'
+import type { Toolbox } from '../calls/index.ts'
+import { Coordinator, type SdkSession, type ServerMessage, systemPrompt } from '../coordinator/index.ts'
+import { type AgentId, newId, VERSION } from '../core/index.ts'
+import { DEFAULT_LOOP_CONFIG, type LoopConfig } from '../events/index.ts'
+import { type Activity, countActivity, processApi } from '../fleet/index.ts'
+import { fileClaims } from '../invocations/index.ts'
+import { type Gate, type PolicyNews, watchedGate } from '../policy/index.ts'
+import type { Provider } from '../providers/index.ts'
+import { monitoringTools, type Tool, toolbox } from '../tools/index.ts'
+import { nodeWorld, type World } from '../world/index.ts'
+import { ask, type Reply } from './ask.ts'
+import { openProject, type Project } from './project.ts'
+
+/** What the coordinator overrides of the loop's defaults. */
+export const COORDINATOR_LIMITS = {
+  max_iterations: 10,
+  max_total_tokens: 50_000,
+  timeout: { secs: 120, nanos: 0 },
+} as const satisfies Partial<LoopConfig>
+
+export interface RuntimeOptions {
+  /** The project's folder. Journals, claims and the signing key lie below its `.symbiont`. */
+  readonly project: string
+  /** The model: `providerFromSettings`, `openAiCompatible`, `anthropic`, `scripted`, or your own. */
+  readonly provider: Provider
+  /** Your tools, beside the six monitoring tools. Each needs a policy that permits it. */
+  readonly tools?: readonly Tool[]
+  /** What the monitoring tools look at. Default: this process. */
+  readonly api?: RuntimeApi
+  /** Overrides of the loop's limits; see `DEFAULT_LOOP_CONFIG` and `COORDINATOR_LIMITS`. */
+  readonly limits?: Partial<LoopConfig>
+  /** Who answers for policy. Default: the project's `policies` and `policies/coordinator`, watched while they change. */
+  readonly gate?: Gate
+  /** Development only: switches policy off, and tells `warn` at every action. */
+  readonly insecureAllowAll?: { readonly warn: (message: string) => void }
+  /** Told about changed and refused policies. */
+  readonly onPolicies?: (news: PolicyNews) => void
+  /** Told what went wrong where no caller can be told. */
+  readonly report?: (what: string, error: unknown) => void
+  readonly world?: World
+}
+
+export interface Runtime extends AsyncDisposable {
+  readonly project: Project
+  readonly world: World
+  readonly coordinator: Coordinator
+  readonly api: RuntimeApi
+  readonly activity: Activity
+  readonly principal: AgentId
+  /** One governed turn in this process. The reply says what happened and where the evidence lies. */
+  ask(content: string, options?: AskOptions): Promise<Reply>
+  /** A conversation in this process: every message goes to your function, in order. */
+  session(onMessage: (message: ServerMessage) => void | Promise<void>): SdkSession
+  /** Cancels what runs, waits until every run recorded its end, and lets go. Idempotent. */
+  close(): Promise<void>
+}
+
+export interface AskOptions {
+  /** A UUID of yours: asked twice with the same content, the turn runs once and its saved reply is returned. */
+  readonly id?: string
+  readonly onMessage?: (message: ServerMessage) => void
+}
+
+export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
+  const world = options.world ?? nodeWorld()
+  const project = await openProject(world, options.project)
+  const principal = newId('agent', world.random)
+  const activity = countActivity(world.clock)
+  const report = options.report ?? (() => undefined)
+  const api =
+    options.api ?? processApi({ world, version: VERSION, startedAtMs: world.clock.monotonicMs(), principal, activity })
+  const box: Toolbox = toolbox({ tools: [...monitoringTools(api), ...(options.tools ?? [])] }, world)
+  box.validate()
+  const gate = options.gate ?? (await projectGate(world, project, options))
+  const coordinator = new Coordinator({
+    world,
+    claims: fileClaims(world, project.root),
+    provider: options.provider,
+    gate,
+    toolbox: box,
+    config: { ...DEFAULT_LOOP_CONFIG, ...COORDINATOR_LIMITS, ...options.limits },
+    principal,
+    systemPrompt: systemPrompt(box.definitions()),
+    activity,
+    report,
+  })
+  let closed: Promise<void> | null = null
+  const close = (): Promise<void> => {
+    closed ??= coordinator.close().then(() => {
+      if (options.gate === undefined && Symbol.dispose in gate) (gate as Disposable)[Symbol.dispose]()
+    })
+    return closed
+  }
+  return {
+    project,
+    world,
+    coordinator,
+    api,
+    activity,
+    principal,
+    ask: (content, askOptions) => ask(coordinator, world, content, askOptions),
+    session: (onMessage) => coordinator.sdkSession(onMessage),
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+}
+
+function projectGate(world: World, project: Project, options: RuntimeOptions): Promise<Gate> {
+  return watchedGate(world, {
+    folder: project.policyFolder,
+    surface: 'coordinator',
+    ...(options.insecureAllowAll === undefined ? {} : { insecureAllowAll: options.insecureAllowAll }),
+    report: options.onPolicies ?? (() => undefined),
+  })
+}
