@@ -6,7 +6,6 @@
  */
 import { canonical, isJsonObject, type Json, type JsonObject } from '../core/index.ts'
 import type { Usage } from '../events/index.ts'
-import type { StreamEvent } from './event-stream.ts'
 import { eventObject, type ReplyFold, toldError } from './exchange.ts'
 import { providerFault, type Target, unusable } from './faults.ts'
 import type { InferenceResponse } from './port.ts'
@@ -40,8 +39,8 @@ export class AnthropicReply implements ReplyFold {
     return this.#complete
   }
 
-  take(event: StreamEvent): void {
-    const data = eventObject(this.#target, event.data)
+  take(text: string): void {
+    const data = eventObject(this.#target, text)
     if (data.type === 'error') throw toldError(this.#target, data.error ?? null)
     if (data.type === 'message_start') this.#start(data.message)
     else if (!this.#started && STEPS.has(data.type)) throw this.#broken('the stream does not begin with its message')

@@ -7,7 +7,7 @@
  */
 import { Bug, Fault, isJsonObject, type Json, readJson } from '../core/index.ts'
 import type { World } from '../world/index.ts'
-import { EventStream, type StreamEvent } from './event-stream.ts'
+import { EventStream } from './event-stream.ts'
 import {
   connectionFault,
   providerFault,
@@ -32,10 +32,10 @@ export interface StreamLimits {
   readonly replyBytesMax: number
 }
 
-/** Collects events until the protocol's end mark. */
+/** Collects the data of events until the protocol's end mark. */
 export interface ReplyFold {
   /** Throws a Fault on anything that the protocol does not allow. */
-  take(event: StreamEvent): void
+  take(data: string): void
   /** True once the end mark has arrived. */
   readonly complete: boolean
   /** The checked reply. Called once, when complete. */
@@ -70,8 +70,7 @@ export async function exchange(what: Exchange, world: World, signal: AbortSignal
     signal.throwIfAborted()
     return what.fold.reply()
   } catch (error) {
-    if (signal.aborted) throw signal.reason
-    if (stop.signal.aborted) throw stop.signal.reason // a deadline of ours
+    if (stop.signal.aborted) throw stop.signal.reason // the caller's reason, or a deadline of ours
     if (error instanceof Fault || error instanceof Bug) throw error
     throw connectionFault(target, error, begun)
   } finally {
@@ -122,8 +121,8 @@ async function receive(
       heard()
       bytes += value.byteLength
       if (bytes > limits.replyBytesMax) throw unusable(target, `it is longer than ${limits.replyBytesMax} bytes`)
-      for (const event of pushed(events, value, target)) {
-        fold.take(event)
+      for (const data of pushed(events, value, target)) {
+        fold.take(data)
         if (fold.complete) return await linger(reader, world)
       }
     }
@@ -132,7 +131,7 @@ async function receive(
   }
 }
 
-function pushed(events: EventStream, bytes: Uint8Array, target: Target): StreamEvent[] {
+function pushed(events: EventStream, bytes: Uint8Array, target: Target): string[] {
   try {
     return events.push(bytes)
   } catch {

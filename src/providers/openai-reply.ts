@@ -6,7 +6,6 @@
  */
 import { isJsonObject, type Json, type JsonObject } from '../core/index.ts'
 import { NO_USAGE, type Usage } from '../events/index.ts'
-import type { StreamEvent } from './event-stream.ts'
 import { eventObject, type ReplyFold, toldError } from './exchange.ts'
 import { providerFault, type Target, unusable } from './faults.ts'
 import type { InferenceResponse } from './port.ts'
@@ -38,12 +37,12 @@ export class OpenAiReply implements ReplyFold {
     return this.#complete
   }
 
-  take(event: StreamEvent): void {
-    if (event.data.trim() === '[DONE]') {
+  take(text: string): void {
+    if (text.trim() === '[DONE]') {
       this.#complete = true
       return
     }
-    const chunk = eventObject(this.#target, event.data)
+    const chunk = eventObject(this.#target, text)
     if (isGiven(chunk.error)) throw toldError(this.#target, chunk.error)
     this.#model = modelName(chunk.model, this.#model)
     if (isJsonObject(chunk.usage)) this.#usage = usageIn(chunk.usage)

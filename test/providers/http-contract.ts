@@ -126,8 +126,11 @@ export function httpContract(protocol: Protocol): void {
     })
 
     test('a server that keeps the connection open after the end mark does not hold the reply', async () => {
-      const reply = await ask(protocol, { raw: protocol.stream({ text: 'done' }), end: 'stay-open' })
+      await using server = await protocol.start({ raw: protocol.stream({ text: 'done' }), end: 'stay-open' })
+      const provider = protocol.make({ baseUrl: server.baseUrl, model: 'm' }, nodeWorld())
+      const reply = await provider.complete(CONVERSATION, OPTIONS, never())
       expect(reply.content).toBe('done')
+      expect(await server.requests[0]?.closed).toBe(false) // let go, rather than kept for nothing
     })
 
     test('a refusal is told as such and carries no calls', async () => {
@@ -386,6 +389,13 @@ export function httpContract(protocol: Protocol): void {
       const fault = await faultOf(provider.complete(CONVERSATION, OPTIONS, never()))
       expect(fault.code).toBe('PROVIDER_TIMEOUT')
       await server.requests[0]?.closed
+    })
+
+    test('after a chunk that cannot be used the connection is closed', async () => {
+      await using server = await protocol.start({ raw: 'data: {\n\n', end: 'stay-open' })
+      const provider = protocol.make({ baseUrl: server.baseUrl, model: 'm' }, nodeWorld())
+      await faultOf(provider.complete(CONVERSATION, OPTIONS, never()))
+      expect(await server.requests[0]?.closed).toBe(false)
     })
 
     test('a stream that falls silent ends in a timeout, and is let go', async () => {
