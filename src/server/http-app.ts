@@ -84,9 +84,10 @@ export async function buildHttpApp(parts: HttpAppParts, world: World): Promise<H
         })
         handler(request, response)
       })
-      server.on('checkExpectation', (_, response: ServerResponse) =>
-        write(response, refusalOf(malformed('expectation'))),
-      )
+      server.on('checkExpectation', (_, response: ServerResponse) => {
+        protect(response)
+        write(response, refusalOf(malformed('expectation')))
+      })
       holder.server = server
       return server
     },
@@ -139,8 +140,7 @@ function meet(
   response: ServerResponse,
   { front, takesWork, log }: HttpAppParts,
 ): string | null {
-  for (const [name, value] of Object.entries(SECURITY_HEADERS)) response.setHeader(name, value)
-  response.setHeader('cache-control', 'no-store')
+  protect(response)
   try {
     const address = front.admit(request)
     for (const [name, value] of Object.entries(front.corsHeaders(request))) response.setHeader(name, value)
@@ -159,6 +159,11 @@ function meet(
     write(response, refusal)
     return null
   }
+}
+
+function protect(response: ServerResponse): void {
+  for (const [name, value] of Object.entries(SECURITY_HEADERS)) response.setHeader(name, value)
+  response.setHeader('cache-control', 'no-store')
 }
 
 function add(app: FastifyInstance, route: Route, parts: HttpAppParts, visits: WeakMap<IncomingMessage, Visit>): void {
