@@ -24,9 +24,9 @@ export interface StderrLog extends Log, Disposable {
 const HELD_BYTES_MAX = 1024 * 1024
 
 /** Writes in the background, in order; what a stuck reader of stderr does not take is dropped, and nothing else waits. */
-export async function stderrLog(level: LogLevel, world: World): Promise<StderrLog> {
+export async function stderrLog(level: LogLevel, world: World, fd = 2): Promise<StderrLog> {
   const { pino } = await import('pino')
-  const sink = pino.destination({ fd: 2, sync: false, maxLength: HELD_BYTES_MAX })
+  const sink = pino.destination({ fd, sync: false, maxLength: HELD_BYTES_MAX })
   sink.on('error', () => undefined) // stderr is gone: there is nowhere left to say so
   const logger = pino(
     { level, base: null, timestamp: () => `,"time":"${world.clock.wall()}"`, messageKey: 'event' },

@@ -4,6 +4,7 @@
  * Its table is bounded, and it never forgets under pressure: only a bucket that is full again may be dropped, because a new
  * one would be exactly the same. When no bucket can be dropped, an unknown client is refused.
  */
+import { Fault } from '../core/index.ts'
 import type { Clock } from '../world/index.ts'
 
 export type RateLimit = {
@@ -17,49 +18,54 @@ export type RateLimit = {
 
 export const RATE_LIMIT: RateLimit = { perMinute: 100, burst: 100, clientsMax: 100_000 }
 
-type Bucket = { tokens: number; readonly atMs: number }
-
 export class RateLimiter {
-  readonly #limit: RateLimit
+  readonly #intervalMs: number
+  /** How far ahead of now a bucket's refill may lie while one more request still fits. */
+  readonly #aheadMs: number
+  readonly #clientsMax: number
   readonly #clock: Clock
-  /** Least recently used first. */
-  readonly #buckets = new Map<string, Bucket>()
+  /** When each client's bucket is full again, least recently used first. One number says all, and rounding cannot add up. */
+  readonly #fullAt = new Map<string, number>()
 
-  constructor(limit: RateLimit, clock: Clock) {
-    this.#limit = limit
+  constructor({ perMinute, burst, clientsMax }: RateLimit, clock: Clock) {
+    if (!(perMinute > 0 && burst >= 1 && clientsMax >= 1)) {
+      throw new Fault('CONFIG_INVALID', {
+        message: 'Cannot limit requests: the rate, the burst and the number of clients must be positive',
+        hint: 'Correct the limits, or switch the limiter off openly',
+      })
+    }
+    this.#intervalMs = 60_000 / perMinute
+    this.#aheadMs = (burst - 1) * this.#intervalMs
+    this.#clientsMax = clientsMax
     this.#clock = clock
   }
 
-  /** 0 if the request may proceed; otherwise the seconds after which one may be tried again. */
+  /** 0 if the request may proceed; otherwise the seconds after which one may be tried again. A refusal costs nothing. */
   take(client: string): number {
     const now = this.#clock.monotonicMs()
-    const known = this.#buckets.get(client)
-    if (known === undefined && this.#buckets.size >= this.#limit.clientsMax && !this.#dropFull(now)) {
-      return this.#secondsFor(this.#limit.burst)
+    const known = this.#fullAt.get(client)
+    if (known === undefined && this.#fullAt.size >= this.#clientsMax && !this.#dropFull(now)) {
+      return secondsIn(this.#aheadMs + this.#intervalMs)
     }
-    const tokens = known === undefined ? this.#limit.burst : this.#tokensAt(known, now)
-    const left = tokens >= 1 ? tokens - 1 : tokens
-    this.#buckets.delete(client)
-    this.#buckets.set(client, { tokens: left, atMs: now })
-    return tokens >= 1 ? 0 : this.#secondsFor(1 - tokens)
+    const fullAt = Math.max(known ?? 0, now)
+    const tooEarlyMs = fullAt - now - this.#aheadMs
+    const isServed = tooEarlyMs <= 0
+    this.#fullAt.delete(client)
+    this.#fullAt.set(client, isServed ? fullAt + this.#intervalMs : fullAt)
+    return isServed ? 0 : secondsIn(tooEarlyMs)
   }
 
   /** The longest untouched bucket is the first to be full, up to how empty each was left; one look is enough. */
   #dropFull(now: number): boolean {
-    for (const [client, bucket] of this.#buckets) {
-      if (this.#tokensAt(bucket, now) < this.#limit.burst) return false
-      this.#buckets.delete(client)
+    for (const [client, fullAt] of this.#fullAt) {
+      if (fullAt > now) return false
+      this.#fullAt.delete(client)
       return true
     }
     return false
   }
+}
 
-  #tokensAt(bucket: Bucket, now: number): number {
-    const regained = ((now - bucket.atMs) * this.#limit.perMinute) / 60_000
-    return Math.min(this.#limit.burst, bucket.tokens + regained)
-  }
-
-  #secondsFor(tokens: number): number {
-    return Math.max(1, Math.ceil((tokens * 60) / this.#limit.perMinute))
-  }
+function secondsIn(ms: number): number {
+  return Math.max(1, Math.ceil(ms / 1000))
 }
