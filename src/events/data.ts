@@ -3,7 +3,16 @@
  * disk; each type is derived from its shape. Members that a newer writer added are ignored on the way back from disk,
  * except in references and reservations, where an unknown member is refused.
  */
-import { type Hash, type HexHash, type Json, type JsonObject, type Shape, shapes, type TypeOf } from '../core/index.ts'
+import {
+  deepFreeze,
+  type Hash,
+  type HexHash,
+  type Json,
+  type JsonObject,
+  type Shape,
+  shapes,
+  type TypeOf,
+} from '../core/index.ts'
 
 const {
   text,
@@ -123,7 +132,7 @@ export const loopConfigShape = open({
 })
 export type LoopConfig = TypeOf<typeof loopConfigShape>
 
-export const DEFAULT_LOOP_CONFIG: LoopConfig = Object.freeze({
+export const DEFAULT_LOOP_CONFIG: LoopConfig = deepFreeze({
   max_iterations: 25,
   max_total_tokens: 100_000,
   timeout: { secs: 300, nanos: 0 },
