@@ -6,7 +6,7 @@
  */
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Stop } from './steps.mjs'
 
@@ -38,6 +38,7 @@ export function installMissing(root) {
       hint: 'Its words are above. The first installation needs the package registry: check the network or the proxy, then try again',
     })
   }
+  mkdirSync(join(root, 'node_modules'), { recursive: true }) // npm makes none when there is nothing to put in it
   writeFileSync(join(root, MARKER), wanted)
   return true
 }
