@@ -12,16 +12,26 @@ export interface TinyDisk extends Disposable {
   remountReadOnly(): void
 }
 
-/** A mounted disk of `kib` KiB, or the reason why there is none. */
-export function tinyDisk(kib: number): TinyDisk | string {
+/** Null when `tinyDisk` works here, or the reason why it does not. */
+export function whyNoTinyDisk(): string | null {
   if (process.platform !== 'linux') return 'a memory disk is mounted on Linux only'
   if (process.getuid?.() !== 0) return 'only root may mount a disk'
+  try {
+    tinyDisk(16)[Symbol.dispose]()
+    return null
+  } catch {
+    return 'this machine does not let its root mount a disk'
+  }
+}
+
+/** A mounted disk of `kib` KiB, mode 0700. Its owner disposes of it. */
+export function tinyDisk(kib: number): TinyDisk {
   const path = mkdtempSync(join(tmpdir(), 'symbi-disk-'))
   try {
     execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${kib}k,mode=0700`, 'tmpfs', path], { stdio: 'pipe' })
-  } catch {
+  } catch (error) {
     rmdirSync(path)
-    return 'this machine does not let its root mount a disk'
+    throw error
   }
   return {
     path,
