@@ -32,7 +32,7 @@ export function bufferedLog(capacity = 1000): BufferedLog {
   }
 }
 
-/** `offer` must not wait: an observer that cannot take an entry loses it. */
+/** `offer` puts an entry on a bounded channel and must not wait: an observer that cannot take it, or throws, loses it. */
 export function streamingLog(inner: EventLog, offer: (entry: NewEntry) => void): EventLog {
   return {
     get audit(): AuditReference | null {
@@ -40,7 +40,13 @@ export function streamingLog(inner: EventLog, offer: (entry: NewEntry) => void):
     },
     append: async (entries) => {
       await inner.append(entries) // law 1: nobody hears of what is not durable
-      for (const entry of entries) offer(entry)
+      for (const entry of entries) {
+        try {
+          offer(entry)
+        } catch {
+          // Law 3 the other way round: what is durable is not turned into a failure by somebody who only watches.
+        }
+      }
     },
   }
 }

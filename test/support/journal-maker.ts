@@ -44,7 +44,7 @@ export interface JournalPlan {
   readonly agentId?: string
   /** Wire events, one a record. */
   readonly events: readonly unknown[]
-  /** Changes a payload just before it is signed. */
+  /** Changes a payload just before it is signed; a string is signed as it stands. */
   readonly twist?: (payload: Payload, index: number) => unknown
 }
 
@@ -59,13 +59,14 @@ export function makeLines(plan: JournalPlan): Buffer[] {
         event,
         iteration: 1,
         sequence: index,
-        timestamp: `2026-03-04T10:11:${String(12 + index).padStart(2, '0')}.131415Z`,
+        timestamp: new Date(Date.UTC(2026, 2, 4, 10, 11, 12, 131) + index * 1000).toISOString(),
       },
       previous_hash: previous,
       ...(plan.version === 1 ? {} : { run_id: plan.runId ?? RUN }),
       version: plan.version ?? 2,
     }
-    const line = signedLine(JSON.stringify(plan.twist?.(honest, index) ?? honest), plan.key)
+    const payload = plan.twist?.(honest, index) ?? honest
+    const line = signedLine(typeof payload === 'string' ? payload : JSON.stringify(payload), plan.key)
     previous = sha256(line)
     lines.push(line)
   }
