@@ -31,7 +31,7 @@ export interface ReservationRequest {
 export function openBudget(limit: number, world: Pick<World, 'random'>): BudgetScope {
   tokenCount(limit, 'the token limit')
   const ledger = new Ledger(newId('root', world.random), limit)
-  return new BudgetScope({ ledger, random: world.random, recorder: null, used: false }, 0, limit)
+  return new BudgetScope({ ledger, random: world.random, recorder: null }, 0, limit)
 }
 
 /** What all scopes of a tree share. */
@@ -39,7 +39,6 @@ interface Tree {
   readonly ledger: Ledger
   readonly random: World['random']
   recorder: Recorder | null
-  used: boolean
 }
 
 export class BudgetScope {
@@ -59,6 +58,11 @@ export class BudgetScope {
   /** Tokens used here and in all scopes below. */
   get usage(): Usage {
     return this.#tree.ledger.usage(this.scope)
+  }
+
+  /** Reservations of this scope without a conclusion. It returns to 0, unless a run was cancelled or dropped one. */
+  get outstanding(): number {
+    return this.#outstanding.size
   }
 
   /** Availability is the smallest one on the way to the root; `exceeded` when any scope on it is closed. */
@@ -87,7 +91,10 @@ export class BudgetScope {
     return new BudgetScope(this.#tree, scope, limit)
   }
 
-  /** Root only, once, only while unused: stages `BudgetOpened`, which becomes durable with the run's next commit. */
+  /**
+   * Root only, and once; before that nothing can be reserved, so it is unused. Stages `BudgetOpened`, which becomes durable
+   * with the run's next commit.
+   */
   attach(recorder: Recorder): void {
     const tree = this.#tree
     const reason =
@@ -95,9 +102,7 @@ export class BudgetScope {
         ? 'only the allowance of the first run is attached'
         : tree.recorder !== null
           ? 'it is attached already'
-          : tree.used
-            ? 'tokens were reserved before'
-            : null
+          : null
     if (reason !== null) throw refusedAttachment(reason)
     tree.recorder = recorder
     recorder.stage({ kind: 'BudgetOpened', root_id: this.rootId, limit: this.limit }, (fate) => {
@@ -124,7 +129,6 @@ export class BudgetScope {
     const wanted = tokenCount(request.outputTokensMax, 'the output tokens of a request')
     const output_tokens = Math.min(ledger.available(this.scope) - input_tokens, wanted)
     if (output_tokens <= 0) throw refused(input_tokens, wanted, this.snapshot())
-    this.#tree.used = true
     const { agent_id, audit, iteration, provider, model, request_hash, request_bytes } = request
     const record = deepFreeze({
       id: newId('reservation', this.#tree.random),

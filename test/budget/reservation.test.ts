@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { expect, test } from 'vitest'
 import { NO_USAGE } from '../../src/events/index.ts'
 import { attached, never, request, settled, usage } from '../support/budget.ts'
@@ -377,4 +378,21 @@ test('at a time limit a start that was refused gets no settlement', async () => 
   await recorder.commit()
   expect(log.kinds()).toEqual(['BudgetOpened'])
   expect(root.snapshot()).toMatchObject({ reserved_tokens: 0, uncertain_tokens: 50 })
+})
+
+test('a reservation that is over is no longer outstanding, and leaves nothing on the signal of its run', async () => {
+  const { root } = attached(1000)
+  const { signal } = new AbortController()
+  const [used, refunded, open] = [1, 2, 3].map(() => root.reserve(request()))
+  expect(root.outstanding).toBe(3)
+  await used?.begin(signal)
+  expect(getEventListeners(signal, 'abort')).toHaveLength(1)
+  used?.settle(usage(1, 1))
+  refunded?.release()
+  await open?.begin(never)
+  open?.release()
+  expect(root.outstanding).toBe(1)
+  expect(getEventListeners(signal, 'abort')).toEqual([])
+  await root.abandonOutstanding()
+  expect(root.outstanding).toBe(0)
 })

@@ -120,7 +120,7 @@ test('attach() stages BudgetOpened, and the next commit of the run makes it dura
   expect(log.events).toEqual([{ kind: 'BudgetOpened', root_id: root.rootId, limit: 77 }])
 })
 
-test('attach() is for the root, once, and only while nothing was reserved', () => {
+test('attach() is for the root, and once', () => {
   const { root, recorder } = attached(100)
   expect(() => root.attach(recorder)).toThrow(closed)
   const fresh = openBudget(100, { random })

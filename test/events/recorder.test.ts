@@ -117,13 +117,13 @@ describe('a refusal by rule', () => {
     },
   )
 
-  test('of a run that was sealed meanwhile leaves nothing that waits', async () => {
+  test('of a run that was handed over meanwhile leaves nothing that waits', async () => {
     const log = new ScriptedLog().answer(refusal('JOURNAL_REFUSED'))
     const recorder = recorderOn(log)
     const told: string[] = []
     recorder.stage(ToolDispatchFinished, (outcome) => told.push(outcome))
     const refused = recorder.commit(ToolDispatchStarted)
-    recorder.seal()
+    recorder.handOver()
     await expect(refused).rejects.toMatchObject({ code: 'JOURNAL_REFUSED' })
     expect(told).toEqual(['lost'])
   })
@@ -154,25 +154,27 @@ describe('a write that failed', () => {
   })
 })
 
-describe('a sealed recorder', () => {
+describe('a recorder that handed over', () => {
   test('writes nothing behind the terminal record, and tells late workers so', async () => {
     const log = new ScriptedLog()
     const recorder = recorderOn(log)
-    await recorder.commit(Terminated)
-    recorder.seal()
+    await recorder.handOver().commit(Terminated)
     const told: string[] = []
     recorder.stage(ToolDispatchFinished, (outcome) => told.push(outcome))
     await expect(recorder.commit(ToolDispatchFinished)).rejects.toMatchObject({ code: 'JOURNAL_FAILED' })
     expect([log.kinds, told, recorder.lost]).toEqual([[['Terminated']], ['lost'], false])
   })
 
-  test('tells those whose entries were still waiting', () => {
-    const recorder = recorderOn(new ScriptedLog())
+  test('gives its successor the entries that still waited, in order, and its iteration', async () => {
+    const log = new ScriptedLog()
+    const recorder = recorderOn(log)
     const told: string[] = []
+    recorder.iteration = 3
     recorder.stage(ToolDispatchFinished, (outcome) => told.push(outcome))
-    recorder.seal()
-    recorder.seal()
-    expect(told).toEqual(['lost'])
+    const next = recorder.handOver()
+    expect([told, next.iteration]).toEqual([[], 3])
+    await next.commit(Terminated)
+    expect([log.kinds, told]).toEqual([[['ToolDispatchFinished', 'Terminated']], ['durable']])
   })
 
   test('lets a write that has begun come to its end', async () => {
@@ -181,8 +183,15 @@ describe('a sealed recorder', () => {
     const told: string[] = []
     recorder.stage(ToolDispatchFinished, (outcome) => told.push(outcome))
     const begun = recorder.commit()
-    recorder.seal()
+    recorder.handOver()
     await begun
     expect([log.kinds, told]).toEqual([[['ToolDispatchFinished']], ['durable']])
+  })
+
+  test('tells its successor when the journal was lost before', async () => {
+    const log = new ScriptedLog().answer(failure())
+    const recorder = recorderOn(log)
+    await expect(recorder.commit(Terminated)).rejects.toThrow()
+    expect(recorder.handOver().lost).toBe(true)
   })
 })

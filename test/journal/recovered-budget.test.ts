@@ -75,6 +75,22 @@ describe('a recovered budget', () => {
     ])
   })
 
+  test('shows a sibling as closed, or as short as the scopes above it', () => {
+    const inScope = (scope: number, output_tokens: number) =>
+      reservation({ ancestors: [{ scope, parent: 0, limit: 900 }, root], output_tokens })
+    const [left, right] = [inScope(1, 890), inScope(2, 40)]
+    expect(budgetOf(left.start, right.start)?.scopes).toMatchObject([
+      { scope: 0, available_tokens: 50 },
+      { scope: 1, available_tokens: 0 },
+      { scope: 2, available_tokens: 50, exceeded: false },
+    ])
+    expect(budgetOf(right.start, left.start, left.finish('exceeded', usage(1, 891)))?.scopes).toMatchObject([
+      { scope: 0, available_tokens: 0, exceeded: true },
+      { scope: 1, available_tokens: 0, exceeded: true },
+      { scope: 2, available_tokens: 0, exceeded: true },
+    ])
+  })
+
   test('charges a lost settlement in full, as the writer of the journal did when it failed [B3]', async () => {
     const { root: scope, log, recorder } = attached(1000)
     const held = scope.reserve(request())

@@ -405,6 +405,7 @@ describe('an approval', () => {
       1,
     ],
     ['of its own', [approved(1, toolCall('a')), tool.start, tool.finish()], 0],
+    ['of its own, with another behind it', [approved(1, toolCall('a')), tool.start, dispatch().start], 0],
   ] as const)('is tracked by an intent of its own only: an intent %s', (_, events, untracked) => {
     expect(recoveryReport(run(...events)).untracked_tool_approvals).toBe(untracked)
   })
