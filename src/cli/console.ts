@@ -1,0 +1,72 @@
+/**
+ * What a command may say, and where. Results go to stdout and nothing else does; words for people, progress and problems go
+ * to stderr. A reader that goes away ends the output, not the work.
+ */
+import { styleText } from 'node:util'
+
+export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
+
+export interface Console {
+  /** A line of the result. */
+  result(line: string): void
+  /** A line for the person who waits. */
+  note(line: string): void
+  /** Progress on the current line of a terminal; nothing elsewhere. */
+  progress(text: string): void
+  /** Styled where results are shown on a terminal that wants colour, plain elsewhere. */
+  paint(style: Style, text: string): string
+  /** True when somebody looks at stderr. */
+  readonly interactive: boolean
+  /** True when somebody types. */
+  readonly typed: boolean
+  /** The next lines of standard input. */
+  lines(): AsyncIterable<string>
+  /** Calls back at Ctrl-C or a request to end, until the returned function is called. */
+  onInterrupt(callback: () => void): () => void
+}
+
+export function processConsole(): Console {
+  const { stdin, stdout, stderr } = process
+  const colour = stdout.isTTY === true && process.env.NO_COLOR === undefined
+  let progressShown = false
+  const clear = (): void => {
+    if (progressShown) stderr.write('\r\u001b[K')
+    progressShown = false
+  }
+  for (const stream of [stdout, stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error
+    })
+  }
+  return {
+    result: (line) => {
+      clear()
+      stdout.write(`${line}\n`)
+    },
+    note: (line) => {
+      clear()
+      stderr.write(`${line}\n`)
+    },
+    progress: (text) => {
+      if (stderr.isTTY !== true) return
+      clear()
+      stderr.write(text)
+      progressShown = text !== ''
+    },
+    paint: (style, text) => (colour ? styleText(style, text) : text),
+    interactive: stderr.isTTY === true,
+    typed: stdin.isTTY === true,
+    lines: async function* () {
+      const { createInterface } = await import('node:readline')
+      yield* createInterface({ input: stdin, crlfDelay: Number.POSITIVE_INFINITY })
+    },
+    onInterrupt: (callback) => {
+      process.on('SIGINT', callback)
+      process.on('SIGTERM', callback)
+      return () => {
+        process.off('SIGINT', callback)
+        process.off('SIGTERM', callback)
+      }
+    },
+  }
+}

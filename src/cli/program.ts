@@ -1,0 +1,75 @@
+/**
+ * The command line: which commands exist, and how a failure looks. Each command loads when it is asked for, so that
+ * `symbi --version` costs nothing and `symbi up` loads no chat client. Usage errors exit 64; a Fault exits as its row says.
+ */
+import type { Command } from 'commander'
+import { CODES, Fault, VERSION } from '../core/index.ts'
+import type { Cli, ExitCode } from './cli.ts'
+
+type Register = (program: Command, cli: Cli, exit: ExitCode) => void
+const COMMANDS: { readonly [name: string]: () => Promise<{ readonly register: Register }> } = {}
+
+const USAGE_EXIT = 64
+
+export async function run(argv: readonly string[], cli: Cli): Promise<number> {
+  if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {
+    cli.console.result(VERSION)
+    return 0
+  }
+  const json = argv.includes('--json')
+  try {
+    return await dispatch(argv, cli)
+  } catch (error) {
+    return report(error, cli, json)
+  }
+}
+
+async function dispatch(argv: readonly string[], cli: Cli): Promise<number> {
+  const { Command, CommanderError } = await import('commander')
+  const program = new Command('symbi')
+    .description('Runs tool-using agents under policy, with evidence that verifies.')
+    .version(VERSION, '-V, --version', 'print the version')
+    .exitOverride()
+    .showSuggestionAfterError()
+    .configureOutput({
+      writeOut: (text) => cli.console.result(text.trimEnd()),
+      writeErr: (text) => cli.console.note(text.trimEnd()),
+    })
+  const exit: ExitCode = { code: 0 }
+  const asked = COMMANDS[argv[0] ?? '']
+  const loaders = asked === undefined ? Object.values(COMMANDS) : [asked] // all of them for help and for a misspelt name
+  for (const load of loaders) (await load()).register(program, cli, exit)
+  inherit(program)
+  try {
+    await program.parseAsync(['node', 'symbi', ...argv])
+    return exit.code
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error
+    return error.exitCode === 0 ? 0 : USAGE_EXIT
+  }
+}
+
+/** Commander's settings do not reach commands that were added whole. */
+function inherit(command: Command): void {
+  for (const child of command.commands) {
+    child.copyInheritedSettings(command)
+    inherit(child)
+  }
+}
+
+function report(error: unknown, cli: Cli, json: boolean): number {
+  const known = error instanceof Fault
+  const code = known ? error.code : 'INTERNAL'
+  const message = known ? error.message : CODES.INTERNAL.says
+  const hint = known ? error.hint : 'Please report it with the lines below'
+  if (json)
+    cli.console.note(
+      JSON.stringify({ error: message, code, details: { hint: hint ?? null, ...(known ? error.facts : {}) } }),
+    )
+  else {
+    cli.console.note(`${code}: ${message}`)
+    if (hint !== undefined) cli.console.note(`hint: ${hint}`)
+  }
+  if (!known && error instanceof Error && error.stack !== undefined && !json) cli.console.note(error.stack)
+  return CODES[code].exit
+}
