@@ -115,6 +115,18 @@ test('bytes are bounded as well, and one message beyond the bound may still be q
   expect(written.map((content) => content[0])).toEqual(['x', 'y', 'z'])
 })
 
+test('a small offer does not overtake a long message that waits for room', async () => {
+  const { queue, written, answer } = queueOf({ bytesMax: 1_000 })
+  await queue.send(say('a')) // on its way
+  await queue.send(say('b'))
+  const long = queue.send(say('L'.repeat(990)))
+  expect(queue.offer(say('z'))).toBe(false)
+  answer()
+  await long
+  answer()
+  expect(written.map((content) => content[0])).toEqual(['a', 'b', 'L'])
+})
+
 test('more senders waiting than the queue is long end the connection', async () => {
   const { queue, state } = queueOf()
   const sends = Array.from({ length: 10 }, (_, index) => queue.send(say(String(index))))

@@ -140,6 +140,7 @@ describe('shutdown', () => {
       isOver = true
     })
     await turn.closed
+    for (let round = 0; round < 5; round += 1) await made.get('/api/v1/health/live', null) // the server goes on meanwhile
     expect([isOver, socket.ws.readyState]).toEqual([false, socket.ws.OPEN])
     finishCleanup()
     expect(await socket.closed).toBe(1001)
