@@ -1,6 +1,6 @@
 /** What the scripts share: where the clone is, how a tool is run, and how to stop with a sentence. */
 import { spawnSync } from 'node:child_process'
-import { realpathSync } from 'node:fs'
+import { existsSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
@@ -53,7 +53,7 @@ export function runTool(tool, args, { root = ROOT, stdout = 'inherit', env = pro
 export async function whenProgram(meta, main) {
   const program = process.argv[1]
   // a clone that is reached over a link is named with the link in argv, and without it in the URL
-  if (program === undefined || meta.url !== pathToFileURL(realpathSync(program)).href) return
+  if (program === undefined || !existsSync(program) || meta.url !== pathToFileURL(realpathSync(program)).href) return
   try {
     await main()
   } catch (error) {
