@@ -23,7 +23,7 @@ export class StoreLock {
     const deadlineMs = this.#world.clock.monotonicMs() + WAIT_MS
     const mine = this.#last.then(async () => {
       signal.throwIfAborted()
-      const leftMs = Math.max(0, deadlineMs - this.#world.clock.monotonicMs())
+      const leftMs = Math.max(0, Math.ceil(deadlineMs - this.#world.clock.monotonicMs()))
       await using _lock = await takeLock(this.#world, path, 'lock of the invocation store', leftMs, signal)
       return await work()
     })
