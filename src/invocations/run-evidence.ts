@@ -8,11 +8,12 @@ import type { AuditReference } from '../events/index.ts'
 import {
   type RecoveryReport,
   readEvidence,
+  readSigningKey,
   recoveryReport,
   type VerifiedPrefix,
   verifyPrefixBytes,
 } from '../journal/index.ts'
-import { readSigningKey, type SigningKey } from '../keys/index.ts'
+import type { SigningKey } from '../keys/index.ts'
 import { openPrivateFile } from '../store/index.ts'
 import type { World } from '../world/index.ts'
 import type { ClaimRecord } from './claim-file.ts'

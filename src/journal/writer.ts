@@ -18,10 +18,11 @@ import {
   type RunId,
 } from '../core/index.ts'
 import { type AuditReference, carriesUnconfirmed, type EventLog, type NewEntry, startsEffect } from '../events/index.ts'
-import { openSigningKey, type SigningKey } from '../keys/index.ts'
+import type { SigningKey } from '../keys/index.ts'
 import { PRIVATE_FILE_MODE } from '../store/index.ts'
 import type { Clock, OpenFile, World } from '../world/index.ts'
 import { JOURNAL_BYTES_MAX, LINE_BYTES_MAX, recordLine } from './record.ts'
+import { openSigningKey } from './signing-key-file.ts'
 
 export interface JournalPlace {
   /** The project's `.symbiont/governed`, absolute. */

@@ -17,12 +17,13 @@ import {
   createJournal,
   type Journal,
   journalName,
+  SIGNING_KEY_NAME,
   verify,
   verifyRun,
   verifyRunPrefix,
 } from '../../src/journal/index.ts'
 import { JOURNAL_BYTES_MAX, LINE_BYTES_MAX } from '../../src/journal/record.ts'
-import { parsePublicKey, SIGNING_KEY_NAME } from '../../src/keys/index.ts'
+import { parsePublicKey } from '../../src/keys/index.ts'
 import { nodeWorld, type World } from '../../src/world/index.ts'
 import { type DiskOperation, faultyWorld, gate } from '../support/faulty-world.ts'
 import { scratch } from '../support/scratch.ts'

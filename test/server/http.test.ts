@@ -201,12 +201,12 @@ describe('the envelope', () => {
       getSchedulerHealth: () =>
         Promise.reject(
           new Fault('NOT_CONFIGURED', {
-            message: 'Cannot read "/home/me/project/x": not there',
-            hint: 'Look at /home/me/project/x',
+            message: 'Cannot read "/srv/app/project/x": not there',
+            hint: 'Look at /srv/app/project/x',
           }),
         ),
       getAgentStatus: () =>
-        Promise.reject(new Fault('AGENT_NOT_FOUND', { message: 'Cannot open "/home/me/agents/a.symbi": gone' })),
+        Promise.reject(new Fault('AGENT_NOT_FOUND', { message: 'Cannot open "/srv/app/agents/a.symbi": gone' })),
     }
     await using made = await fixture({ api })
     const scheduler = await made.get('/api/v1/health/scheduler')

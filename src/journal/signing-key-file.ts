@@ -4,9 +4,9 @@
  */
 import { join } from 'node:path'
 import { Fault, isFault } from '../core/index.ts'
+import { type SigningKey, signingKeyOf } from '../keys/index.ts'
 import { ensurePrivateDirectory, isTemporaryOf, publishPrivateFile, readPrivateFile } from '../store/index.ts'
 import type { World } from '../world/index.ts'
-import { type SigningKey, signingKeyOf } from './ed25519.ts'
 
 export const SIGNING_KEY_NAME = 'audit-signing.key'
 const SEED_BYTES = 32

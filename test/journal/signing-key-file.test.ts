@@ -13,7 +13,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { openSigningKey, readSigningKey, SIGNING_KEY_NAME } from '../../src/keys/index.ts'
+import { openSigningKey, readSigningKey, SIGNING_KEY_NAME } from '../../src/journal/signing-key-file.ts'
 import { nodeWorld, type World } from '../../src/world/index.ts'
 import { faultyWorld, gate } from '../support/faulty-world.ts'
 import { scratch } from '../support/scratch.ts'
