@@ -6,11 +6,17 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Freezes a JSON value and everything in it: what was judged cannot be changed afterwards (law 8). */
+const frozenThrough = new WeakSet<object>()
+
+/**
+ * Freezes a JSON value and everything in it: what was judged cannot be changed afterwards (law 8). An object that is frozen
+ * only at its top is walked all the same; one that was frozen through here before is not walked again.
+ */
 export function deepFreeze<T>(value: T): T {
-  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+  if (typeof value === 'object' && value !== null && !frozenThrough.has(value)) {
     Object.freeze(value)
     for (const member of Object.values(value)) deepFreeze(member)
+    frozenThrough.add(value)
   }
   return value
 }

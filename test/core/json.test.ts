@@ -13,3 +13,9 @@ test('isJsonObject() is true for objects alone', () => {
   expect([{}, { a: 1 }, Object.create(null)].every(isJsonObject)).toBe(true)
   expect([null, [], 'a', 1, true, undefined].some(isJsonObject)).toBe(false)
 })
+
+test('deepFreeze() also freezes what lies inside an object that was frozen only at its top', () => {
+  const inner = { open: [1] }
+  deepFreeze(Object.freeze({ inner }))
+  expect(() => inner.open.push(2)).toThrow(TypeError)
+})
