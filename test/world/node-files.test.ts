@@ -106,6 +106,16 @@ describe('an open file', () => {
     expect(file!.sizeNow()).toBe(14)
   })
 
+  test('that was there before is appended to in the same way', async () => {
+    await using folder = await temporaryFolder()
+    await writeFile(folder.of('log'), 'old\n')
+    await using file = await openOrFail(folder.of('log'), 'append')
+    await file.append(bytes('one\n'))
+    await writeFile(folder.of('log'), 'other\n', { flag: 'a' })
+    await file.append(bytes('two\n'))
+    expect(await readFile(folder.of('log'), 'utf8')).toBe('old\none\nother\ntwo\n')
+  })
+
   test('reads what is there and no more', async () => {
     await using folder = await temporaryFolder()
     await writeFile(folder.of('short'), 'abcdef')
