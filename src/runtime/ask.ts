@@ -4,7 +4,12 @@ import type { Coordinator, ServerMessage } from '../coordinator/index.ts'
 import { Fault, newId } from '../core/index.ts'
 import type { AuditReference } from '../events/index.ts'
 import type { World } from '../world/index.ts'
-import type { AskOptions } from './runtime.ts'
+
+export interface AskOptions {
+  /** A UUID of yours: asked twice with the same content, the turn runs once and its saved reply is returned. */
+  readonly id?: string
+  readonly onMessage?: (message: ServerMessage) => void
+}
 
 export interface Reply {
   /** The id under which the turn was claimed. The same id and content again give the same reply. */

@@ -14,7 +14,7 @@ import { type Gate, type PolicyNews, watchedGate } from '../policy/index.ts'
 import type { Provider } from '../providers/index.ts'
 import { monitoringTools, type Tool, toolbox } from '../tools/index.ts'
 import { nodeWorld, type World } from '../world/index.ts'
-import { ask, type Reply } from './ask.ts'
+import { type AskOptions, ask, type Reply } from './ask.ts'
 import { openProject, type Project } from './project.ts'
 
 /** What the coordinator overrides of the loop's defaults. */
@@ -59,12 +59,6 @@ export interface Runtime extends AsyncDisposable {
   session(onMessage: (message: ServerMessage) => void | Promise<void>): SdkSession
   /** Cancels what runs, waits until every run recorded its end, and lets go. Idempotent. */
   close(): Promise<void>
-}
-
-export interface AskOptions {
-  /** A UUID of yours: asked twice with the same content, the turn runs once and its saved reply is returned. */
-  readonly id?: string
-  readonly onMessage?: (message: ServerMessage) => void
 }
 
 export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
