@@ -6,7 +6,7 @@ export { type EvaluateOptions, evaluatePolicy, type PolicyEvaluation, type Polic
 export { denyEverythingGate, failClosedGate, permissiveGate, toolFilterGate } from './fixed-gates.ts'
 export { type ApprovalAnswer, type Decision, deny, type Gate, type GateQuestion, withoutApprover } from './gate.ts'
 export { type LoadedPolicies, type LoadOptions, loadPolicies } from './load-policies.ts'
-export { SURFACES } from './policy-folder.ts'
+export { readPolicyFile, SURFACES } from './policy-folder.ts'
 export type { PolicyEntry } from './policy-set.ts'
 export { describe as describeProblem, type Problem } from './problems.ts'
 export { type PolicyNews, type WatchedGate, type WatchOptions, watchedGate } from './watched-gate.ts'

@@ -83,10 +83,19 @@ async function readFiles(world: World, folder: string, prefix: string, marks: Ma
   for (const name of cedar) {
     const path = `${folder}/${name}`
     marks.note(path)
-    const text = await readText(world, path, `${prefix}${name}`)
-    files.push({ file: `${prefix}${name}`, entries: entriesOf(text, `${prefix}${name}`, prefix) })
+    files.push({ file: `${prefix}${name}`, entries: await readPolicyFile(world, path, `${prefix}${name}`, prefix) })
   }
   return files
+}
+
+/** The entries of one file, for `reload`; throws `POLICY_UNREADABLE` or `POLICY_INVALID`. `file` is what messages call it. */
+export async function readPolicyFile(
+  world: World,
+  path: string,
+  file: string,
+  prefix = '',
+): Promise<readonly PolicyEntry[]> {
+  return entriesOf(await readText(world, path, file), file, prefix)
 }
 
 /** Links are followed, because mounted configuration consists of them; the folder belongs to the operator. */
@@ -113,7 +122,7 @@ async function readText(world: World, path: string, file: string): Promise<strin
 const entryListShape = shapes.list(policyEntryShape, 10_000)
 
 /** Cedar text never begins with a bracket, so a file that does is a JSON array of entries. */
-export function entriesOf(text: string, file: string, prefix: string): readonly PolicyEntry[] {
+function entriesOf(text: string, file: string, prefix: string): readonly PolicyEntry[] {
   if (!text.trimStart().startsWith('[')) {
     const stem = file.slice(0, -'.cedar'.length)
     return [{ name: stem === prefix ? `${prefix}.cedar` : stem, source: text, active: true, file }]

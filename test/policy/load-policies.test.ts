@@ -1,6 +1,7 @@
 import { chmod, mkdir, symlink } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
-import { loadPolicies } from '../../src/policy/index.ts'
+import { Fault } from '../../src/core/index.ts'
+import { cedarGate, loadPolicies, readPolicyFile } from '../../src/policy/index.ts'
 import { nodeWorld } from '../../src/world/index.ts'
 import { bareQuestion, decide, PolicyFolder, RESPOND, toolQuestion } from './support.ts'
 
@@ -136,6 +137,41 @@ describe('what cannot be used denies everything, replies included', () => {
     await chmod(folder.path, 0)
     expect((await load(folder)).problem?.code).toBe('POLICY_UNREADABLE')
   })
+})
+
+test('a file that the system refuses to open denies everything, and its path stays here', async () => {
+  await using folder = await PolicyFolder.make({ 'good.cedar': PERMIT_ALL })
+  const refuses = async () => {
+    throw new Fault('STORAGE_FAILED', {
+      message: 'Cannot use storage: the system answered EACCES',
+      facts: { errno: 'EACCES' },
+    })
+  }
+  const { problem } = await loadPolicies(
+    { ...world, files: { ...world.files, open: refuses } },
+    { folder: folder.path, surface: 'run' },
+  )
+  expect(problem).toMatchObject({
+    code: 'POLICY_UNREADABLE',
+    message: expect.stringMatching(/"good.cedar": .*EACCES$/),
+  })
+})
+
+test('a gate is reloaded from one file, and a bad or missing file changes nothing', async () => {
+  await using folder = await PolicyFolder.make({
+    'a.cedar': permitTool('a'),
+    'bad.cedar': 'nonsense',
+    'list.cedar': '[]',
+  })
+  using gate = cedarGate({ policies: [], default: 'deny' })
+  await gate.reload(() => readPolicyFile(world, folder.at('a.cedar'), 'a.cedar'))
+  expect(await decide(gate, toolQuestion('a'))).toEqual({ kind: 'Allow', policies: ['a'] })
+  for (const name of ['bad.cedar', 'list.cedar', 'missing.cedar']) {
+    await expect(gate.reload(() => readPolicyFile(world, folder.at(name), name))).rejects.toThrow(
+      /^Cannot (?:use|read) the polic/,
+    )
+    expect((await decide(gate, toolQuestion('a'))).kind).toBe('Allow')
+  }
 })
 
 test('links that lead to files are followed, as mounted configuration needs it', async () => {

@@ -70,7 +70,7 @@ describe('chains nest without brackets, and are bounded too', () => {
     'the longest accepted chain of %s is parsed, prepared and evaluated without a throw',
     (_, chain) => {
       let longest = 10
-      while (readPolicyText(chain(longest + 5)).problem === null) longest += 5
+      while (longest < 1000 && readPolicyText(chain(longest + 5)).problem === null) longest += 5
       const loads = engine.loads
       expect(parseSource(engine, chain(longest)).problems).toEqual([])
       const slot = engine.lease()!

@@ -1,5 +1,6 @@
-import { appendFile, chmod, mkdir, rename, rm, utimes } from 'node:fs/promises'
+import { appendFile, chmod, mkdir, rename, rm } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
+import { timestampOf } from '../../src/core/index.ts'
 import { CedarEngine } from '../../src/policy/cedar-engine.ts'
 import { type PolicyNews, type WatchedGate, watchedGate } from '../../src/policy/index.ts'
 import { nodeWorld } from '../../src/world/index.ts'
@@ -38,15 +39,69 @@ test('an edit in place, a new file, a removed file and a replaced file are in fo
   expect(news[1]).toMatchObject({ policies: 2, files: ['a.cedar'] })
 })
 
-test('an edit of the same length in the same instant is noticed', async () => {
-  await using folder = await PolicyFolder.make({ 'a.cedar': permitTool('a') })
-  const { gate } = await watch(folder)
-  for (let round = 0; round < 30; round += 1) {
-    const [now, before] = round % 2 === 0 ? ['b', 'a'] : ['a', 'b']
-    await folder.write('a.cedar', permitTool(now))
-    await utimes(folder.at('a.cedar'), 1, 1)
-    expect([await kindOf(gate, now), await kindOf(gate, before)]).toEqual(['Allow', 'Deny'])
+describe('where all writes carry the same stamp', () => {
+  /** A World whose file stamps stand still, as they do for writes within one tick of the kernel. */
+  function tickless(onRead: () => Promise<void> = async () => undefined) {
+    const files = nodeWorld().files
+    const now = timestampOf(1_700_000_000_000_000)
+    const stamp = 1_700_000_000_000_000_000n
+    return {
+      ...world,
+      clock: { ...world.clock, wall: () => now },
+      files: {
+        ...files,
+        factsNow: (path: string) => {
+          const facts = files.factsNow(path)
+          return facts === null ? null : { ...facts, modifiedNs: stamp, changedNs: stamp }
+        },
+        open: async (path: string, how: 'read' | 'append' | 'lock') => {
+          const file = await files.open(path, how)
+          if (file === null) return null
+          const readAll = async (bytesMax: number): Promise<Uint8Array> => {
+            const bytes = await file.readAll(bytesMax)
+            await onRead()
+            return bytes
+          }
+          return { ...file, readAll, [Symbol.asyncDispose]: () => file.close() }
+        },
+      },
+    }
   }
+  const options = (folder: PolicyFolder) => ({ folder: folder.path, surface: 'run', report: () => undefined })
+
+  test('an edit of the same length is in force at the next decision', async () => {
+    await using folder = await PolicyFolder.make({ 'a.cedar': permitTool('a') })
+    const gate = await watchedGate(tickless(), options(folder))
+    await folder.write('a.cedar', permitTool('b'))
+    expect([await kindOf(gate, 'a'), await kindOf(gate, 'b')]).toEqual(['Deny', 'Allow'])
+  })
+
+  test('a decision does not trust a reading that began before it was asked', async () => {
+    await using folder = await PolicyFolder.make({ 'a.cedar': permitTool('a') })
+    let hold: Promise<void> | null = null
+    let reached = (): void => undefined
+    const gate = await watchedGate(
+      tickless(async () => {
+        reached()
+        if (hold !== null) await hold
+      }),
+      options(folder),
+    )
+    let letGo = (): void => undefined
+    hold = new Promise((resolve) => {
+      letGo = resolve
+    })
+    const reading = new Promise<void>((resolve) => {
+      reached = resolve
+    })
+    const early = kindOf(gate, 'a')
+    await reading // the early question has read the old text, and is held
+    await folder.write('a.cedar', permitTool('b'))
+    const late = kindOf(gate, 'b')
+    hold = null
+    letGo()
+    expect([await early, await late]).toEqual(['Allow', 'Allow'])
+  })
 })
 
 test('an unchanged folder is not read again once its stamps have settled', async () => {
