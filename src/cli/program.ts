@@ -7,9 +7,12 @@ import { CODES, Fault, VERSION } from '../core/index.ts'
 import type { Cli, ExitCode } from './cli.ts'
 
 type Register = (program: Command, cli: Cli, exit: ExitCode) => void
-const COMMANDS: { readonly [name: string]: () => Promise<{ readonly register: Register }> } = {}
-
-const USAGE_EXIT = 64
+const COMMANDS: { readonly [name: string]: () => Promise<{ readonly register: Register }> } = {
+  init: () => import('./init.ts'),
+  up: () => import('./up.ts'),
+  keys: () => import('./keys.ts'),
+  doctor: () => import('./doctor.ts'),
+}
 
 export async function run(argv: readonly string[], cli: Cli): Promise<number> {
   if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {
@@ -34,6 +37,7 @@ async function dispatch(argv: readonly string[], cli: Cli): Promise<number> {
     .configureOutput({
       writeOut: (text) => cli.console.result(text.trimEnd()),
       writeErr: (text) => cli.console.note(text.trimEnd()),
+      outputError: () => undefined, // a usage error is reported like every other failure, with its code
     })
   const exit: ExitCode = { code: 0 }
   const asked = COMMANDS[argv[0] ?? '']
@@ -45,8 +49,20 @@ async function dispatch(argv: readonly string[], cli: Cli): Promise<number> {
     return exit.code
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
-    return error.exitCode === 0 ? 0 : USAGE_EXIT
+    if (error.code.startsWith('commander.help')) return error.exitCode === 0 ? 0 : CODES.USAGE.exit
+    if (error.exitCode === 0) return 0
+    throw usage(error.message)
   }
+}
+
+/** Commander says "error: unknown option '--prot'", and on a line of its own what was perhaps meant. */
+function usage(text: string): Fault {
+  const [reason = '', ...guesses] = text.replace(/^error: /, '').split('\n')
+  const guess = guesses.join(' ').replace(/^\((.*)\)$/, '$1')
+  return new Fault('USAGE', {
+    message: `Cannot understand the command: ${reason}`,
+    hint: guess === '' ? 'Add --help to see what the command takes' : guess,
+  })
 }
 
 /** Commander's settings do not reach commands that were added whole. */

@@ -1,0 +1,63 @@
+/** `symbi init`: a project that runs as it is. It asks nothing, so it does the same in a terminal and in a script. */
+import { join } from 'node:path'
+import { type Command, Option } from 'commander'
+import { assert, Fault } from '../core/index.ts'
+import { projectAt } from '../runtime/index.ts'
+import { addCommand, type Cli, type CommonOptions, type ExitCode } from './cli.ts'
+import { CHAT_KEY, makeProject } from './init-project.ts'
+import { near, typed } from './typed.ts'
+
+interface InitOptions {
+  readonly force?: true
+  readonly profile: string
+}
+
+const PROFILES_LATER = ['assistant', 'dev-agent', 'multi-agent', 'import']
+
+export function register(program: Command, cli: Cli, exit: ExitCode): void {
+  addCommand<InitOptions>(program, exit, {
+    name: 'init',
+    summary: 'make a project: settings, least-privilege policies, a key to chat with, a demo model',
+    options: [
+      new Option('--force', 'write settings and demo model again; policies, keys and evidence stay as they are'),
+      new Option('--no-interact', 'ask nothing, which is what init always does'),
+      new Option('--profile <name>', 'what the project starts with').default('minimal'),
+    ],
+    action: (options) => init(cli, options),
+  })
+}
+
+async function init({ world, console }: Cli, options: InitOptions & CommonOptions): Promise<number> {
+  requireKnownProfile(options.profile)
+  await world.files.mkdir(options.project, 0o755)
+  const root = await world.files.realpath(options.project)
+  assert(root !== null, 'a folder that was made is there')
+  const project = projectAt(root)
+  const { written, kept } = await makeProject(world, project, options.force === true)
+  const keyId = written.includes('.symbiont/api-keys.json') ? CHAT_KEY : null
+  if (options.json) {
+    const token_file = keyId === null ? null : project.chatTokenFile
+    console.result(
+      JSON.stringify({ project: root, profile: options.profile, written, kept, key_id: keyId, token_file }),
+    )
+    return 0
+  }
+  const place = near(root)
+  console.result(`Made the project ${place}`)
+  for (const name of written) console.result(`  ${console.paint('green', 'wrote')} ${join(place, name)}`)
+  for (const name of kept) console.result(`  ${console.paint('dim', 'kept ')} ${join(place, name)}`)
+  if (keyId !== null) console.result(`The token of key "${keyId}" is in ${near(project.chatTokenFile)}, for you alone`)
+  console.note(`Start it with: ${typed('up', ...(place === '.' ? [] : ['--project', place]))}`)
+  return 0
+}
+
+function requireKnownProfile(profile: string): void {
+  if (profile === 'minimal') return
+  const isLater = PROFILES_LATER.includes(profile)
+  throw new Fault('USAGE', {
+    message: `Cannot make a project with profile ${JSON.stringify(profile.slice(0, 40))}: ${
+      isLater ? 'this version does not have it yet' : 'it is not known'
+    }`,
+    hint: 'Use --profile minimal, and add what you need to the project',
+  })
+}

@@ -1,0 +1,89 @@
+/** What `symbi up` says to a person when it is ready: what runs, what is allowed, who may connect, and what to type next. */
+import { VERSION } from '../core/index.ts'
+import type { PolicyNews } from '../policy/index.ts'
+import type { Project } from '../runtime/index.ts'
+import type { Access } from './access.ts'
+import type { Console } from './console.ts'
+import type { Model } from './model.ts'
+import { plain } from './text-table.ts'
+import { near, typed } from './typed.ts'
+
+export interface BannerFacts {
+  readonly url: string
+  readonly chatUrl: string
+  readonly project: Project
+  /** Null where policy is switched off. */
+  readonly policies: PolicyNews | null
+  readonly model: Model
+  readonly access: Access
+  readonly paint: Console['paint']
+}
+
+export function banner(facts: BannerFacts): readonly string[] {
+  const { paint, project } = facts
+  const place = near(project.root)
+  const where = place === '.' ? [] : ['--project', place]
+  const row = (name: string, text: string): string => `  ${paint('dim', name.padEnd(10))}${plain(text)}`
+  return [
+    paint('bold', `symbi-runtime ${VERSION} is running`),
+    row('address', `${facts.url}, chat at ${facts.chatUrl}`),
+    row('project', place),
+    policyRow(facts, row),
+    row('model', modelText(facts.model)),
+    row('access', accessText(facts.access, near(project.chatTokenFile))),
+    '',
+    'Chat with it, in a second terminal in this folder:',
+    `  ${paint('cyan', typed('chat', 'Inspect system health', ...where))}`,
+    'Verify what it did:',
+    `  ${paint('cyan', typed('audit', 'verify', ...where))}`,
+    'Ctrl-C stops it.',
+  ]
+}
+
+function policyRow({ policies, paint }: BannerFacts, row: (name: string, text: string) => string): string {
+  if (policies === null) return paint('red', row('policies', 'SWITCHED OFF: every action is allowed'))
+  switch (policies.kind) {
+    case 'Loaded':
+      return policies.policies === 0
+        ? row('policies', 'none: replies are allowed, every tool call and delegation is denied')
+        : row('policies', `${policies.policies} in force, from ${policies.files.join(', ')}`)
+    case 'Kept':
+      return paint(
+        'red',
+        row(
+          'policies',
+          `the last good ones are in force; the changed ones cannot be used: ${policies.problem.message}`,
+        ),
+      )
+    case 'Refused':
+      return paint('red', row('policies', `UNUSABLE, so everything is denied: ${policies.problem.message}`))
+    case 'Emptied':
+      return paint('red', row('policies', 'all gone, so everything is denied'))
+  }
+}
+
+function modelText({ provider, isDemo }: Model): string {
+  if (isDemo) return 'demo-model.json, a script and no model: no provider is configured'
+  return `${provider.defaultModel} by ${provider.name}`
+}
+
+function accessText({ keys, chatToken, legacyToken }: Access, tokenFile: string): string {
+  if (legacyToken) return 'whoever holds SYMBIONT_API_TOKEN may connect'
+  if (keys === 0) return 'nobody may connect: there is no key in force ("symbi keys add" makes one)'
+  const who = keys === 1 ? 'one API key may connect' : `${keys} API keys may connect`
+  return chatToken ? `${who}; a token for this machine is in ${tokenFile}` : who
+}
+
+const WIDTH = 78
+
+/** Not to be overlooked. */
+export function openGateBanner(): readonly string[] {
+  const line = (text: string): string => `!! ${text.padEnd(WIDTH)} !!`
+  const edge = '!'.repeat(WIDTH + 6)
+  return [
+    edge,
+    line('POLICY IS SWITCHED OFF. Every action of every agent is allowed.'),
+    line('Use this on a machine of your own, for development, and never with real tools.'),
+    edge,
+  ]
+}

@@ -1,0 +1,110 @@
+/**
+ * `symbi up`: a project behind a port, until somebody asks it to stop.
+ *
+ * The first signal drains, the second cancels now; either way every run has recorded its end before the process leaves, and
+ * the exit code is 0. A failure that nobody caught leaves the process in a state that nobody knows: it is logged, what runs
+ * is cancelled, and the exit code is 70. With `--json` stdout holds one line, when the server is ready.
+ */
+import type { Command } from 'commander'
+import { CODES } from '../core/index.ts'
+import type { PolicyNews } from '../policy/index.ts'
+import { openRuntime, type Service, serve } from '../runtime/index.ts'
+import { type Log, RATE_LIMIT, stderrLog } from '../server/index.ts'
+import { accessOf } from './access.ts'
+import { addCommand, type Cli, type CommonOptions, type ExitCode } from './cli.ts'
+import { type Config, optionsFor, readConfig, SETTING_NAMES } from './config.ts'
+import { findProject } from './find-project.ts'
+import { chooseModel } from './model.ts'
+import { logPolicies } from './policy-news.ts'
+import { type Stopping, watchForTheEnd } from './the-end.ts'
+import { banner, openGateBanner } from './up-banner.ts'
+
+export function register(program: Command, cli: Cli, exit: ExitCode): void {
+  addCommand<object>(program, exit, {
+    name: 'up',
+    summary: 'serve the project: HTTP API and chat on one port',
+    options: optionsFor(...SETTING_NAMES),
+    action: (options) => up(cli, options),
+  })
+}
+
+async function up(cli: Cli, options: CommonOptions): Promise<number> {
+  const { world, console } = cli
+  const project = await findProject(world, options.project)
+  const { config, notes } = await readConfig(world, { root: project.root, flags: options, env: cli.env })
+  for (const line of notes) console.note(line)
+  const level = config.logLevel ?? (console.interactive ? 'warn' : 'info')
+  using log = await stderrLog(level, world)
+  const stopping = watchForTheEnd(cli, log)
+  try {
+    const model = await chooseModel(world, project, config)
+    let policies: PolicyNews | null = null
+    await using runtime = await openRuntime({
+      world,
+      project: project.root,
+      provider: model.provider,
+      onPolicies: (news) => {
+        policies = news
+        logPolicies(log, news)
+      },
+      report: (what, error) => log.write('error', what, { error }),
+      ...(config.insecureAllowAll ? { insecureAllowAll: openGate(cli, log) } : {}),
+    })
+    await using service = await serve(runtime, { ...serveOptions(config), log })
+    const { url, chatUrl } = service.server
+    if (options.json) console.result(JSON.stringify({ event: 'listening', api: url, ws: chatUrl }))
+    else {
+      const access = await accessOf(world, project, config)
+      for (const line of banner({ url, chatUrl, project, policies, model, access, paint: console.paint })) {
+        console.result(line)
+      }
+    }
+    return await untilTheEnd(service, stopping, cli, options.json === true, log)
+  } finally {
+    stopping.forget()
+  }
+}
+
+function serveOptions(config: Config): Omit<Parameters<typeof serve>[1], 'log'> {
+  const { host, port, corsOrigins, trustedProxies, requestsPerMinuteMax, requestsAtOnceMax } = config
+  return {
+    host,
+    port,
+    corsOrigins,
+    trustedProxies,
+    rateLimit:
+      requestsPerMinuteMax === null
+        ? null
+        : { perMinute: requestsPerMinuteMax, burst: requestsAtOnceMax, clientsMax: RATE_LIMIT.clientsMax },
+    ...(config.apiKeysFile === null ? {} : { keyFile: config.apiKeysFile }),
+    ...(config.legacyToken === null ? {} : { legacyToken: config.legacyToken }),
+    refuseLegacyToken: config.refuseLegacyToken,
+    rejectLegacyKeys: config.rejectLegacyKeys,
+    production: config.environment === 'production',
+  }
+}
+
+function openGate({ console }: Cli, log: Log): { readonly warn: (message: string) => void } {
+  for (const line of openGateBanner()) console.note(line)
+  return { warn: (message) => log.write('warn', 'policy is switched off', { message }) }
+}
+
+async function untilTheEnd(
+  service: Service,
+  { first, second }: Stopping,
+  { console }: Cli,
+  json: boolean,
+  log: Log,
+): Promise<number> {
+  const end = await first
+  if (end === 'broken') {
+    await service.cancelNow()
+    return CODES.INTERNAL.exit
+  }
+  log.write('info', 'stopping', { connections: service.server.connections })
+  if (!json) console.note('Stopping: new work is refused, and what runs has 10 seconds. Again cancels it now')
+  void second.then(() => service.cancelNow().catch(() => undefined)) // `close` below tells how it went
+  await service.close()
+  if (!json) console.note('Stopped')
+  return 0
+}
