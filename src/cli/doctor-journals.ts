@@ -4,8 +4,8 @@
  */
 import { join } from 'node:path'
 import { Fault, idOrNull, isFault } from '../core/index.ts'
-import { verifyRunPrefix } from '../journal/index.ts'
-import { type PublicKey, readSigningKey, SIGNING_KEY_NAME } from '../keys/index.ts'
+import { readSigningKey, SIGNING_KEY_NAME, verifyRunPrefix } from '../journal/index.ts'
+import type { PublicKey } from '../keys/index.ts'
 import type { World } from '../world/index.ts'
 import { counted, type Finding, failed, ok, type Patient, projectOf, warning } from './doctor-rows.ts'
 

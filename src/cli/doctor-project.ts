@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { listKeys } from '../access/index.ts'
 import { isFault } from '../core/index.ts'
-import { readSigningKey } from '../keys/index.ts'
+import { readSigningKey } from '../journal/index.ts'
 import { checkPolicies, describeProblem } from '../policy/index.ts'
 import type { Project } from '../runtime/index.ts'
 import { hasPrivateDirectory, openPrivateFile } from '../store/index.ts'

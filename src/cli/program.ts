@@ -10,7 +10,11 @@ type Register = (program: Command, cli: Cli, exit: ExitCode) => void
 const COMMANDS: { readonly [name: string]: () => Promise<{ readonly register: Register }> } = {
   init: () => import('./init.ts'),
   up: () => import('./up.ts'),
+  chat: () => import('./chat/chat.ts'),
   keys: () => import('./keys.ts'),
+  audit: () => import('./audit/audit.ts'),
+  invocation: () => import('./invocation.ts'),
+  policy: () => import('./policy/policy.ts'),
   doctor: () => import('./doctor.ts'),
 }
 

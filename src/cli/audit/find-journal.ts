@@ -1,0 +1,85 @@
+/**
+ * Which journal is meant, and which run it must be of. The expected run comes from the name of the file or from the
+ * command line, never from the records under test: a journal that was put in another's place would vouch for itself.
+ */
+import { basename, join } from 'node:path'
+import { type AgentId, Fault, idOrNull, type RunId } from '../../core/index.ts'
+import type { World } from '../../world/index.ts'
+import type { ProjectPaths } from '../project-paths.ts'
+
+export interface JournalFile {
+  readonly path: string
+  readonly name: string
+  /** Null for the legacy format, which names no run. */
+  readonly runId: RunId | null
+  /** What the name says; null when the name says nothing and the run was given. */
+  readonly agentId: AgentId | null
+}
+
+/** What a file name of ours says, or null when it is none. */
+export function readName(name: string): Pick<JournalFile, 'runId' | 'agentId'> | null {
+  const match = /^([0-9a-f-]{36})(?:\.([0-9a-f-]{36}))?\.jsonl$/.exec(name)
+  const agentId = idOrNull('agent', match?.[1])
+  const runId = match?.[2] === undefined ? null : idOrNull('run', match[2])
+  if (agentId === null || (match?.[2] !== undefined && runId === null)) return null
+  return { agentId, runId }
+}
+
+/** A path, the id of a run of this project (or its beginning), or `latest`. */
+export async function findJournal(
+  world: World,
+  paths: () => Promise<ProjectPaths>,
+  wanted: string,
+  runId: RunId | null,
+): Promise<JournalFile> {
+  const path = await pathOf(world, paths, wanted)
+  const name = basename(path)
+  const said = readName(name)
+  if (runId !== null) return { path, name, runId, agentId: said?.agentId ?? null }
+  if (said !== null) return { path, name, ...said }
+  if ((await world.files.lstat(path)) === null) throw missing(wanted)
+  throw new Fault('EVIDENCE_INVALID', {
+    message: `Cannot verify the journal "${name}": its name does not say which run it is of`,
+    hint: 'Give --run-id from the audit reference, or put back the name AGENT.RUN.jsonl that the runtime gave it',
+  })
+}
+
+async function pathOf(world: World, paths: () => Promise<ProjectPaths>, wanted: string): Promise<string> {
+  if (wanted.includes('/') || wanted.endsWith('.jsonl')) return wanted
+  if (wanted === 'latest') return await latest(world, await paths())
+  if (!/^[0-9a-f-]{6,36}$/i.test(wanted)) return wanted
+  const { governedFolder } = await paths()
+  const runs = ((await world.files.list(governedFolder)) ?? []).filter((name) =>
+    readName(name)?.runId?.startsWith(wanted.toLowerCase()),
+  )
+  const [run] = runs
+  if (run === undefined) throw missing(wanted)
+  if (runs.length === 1) return join(governedFolder, run)
+  throw new Fault('USAGE', {
+    message: `Cannot tell which journal "${wanted}" is: ${runs.length} runs begin like this`,
+    hint: 'Give more of the id',
+  })
+}
+
+async function latest(world: World, { governedFolder }: ProjectPaths): Promise<string> {
+  let newest: { readonly path: string; readonly modifiedNs: bigint } | null = null
+  for (const name of (await world.files.list(governedFolder)) ?? []) {
+    if (readName(name) === null) continue
+    const path = join(governedFolder, name)
+    const facts = await world.files.lstat(path)
+    if (facts === null || facts.size === 0) continue // nothing began in an empty one
+    if (newest === null || facts.modifiedNs > newest.modifiedNs) newest = { path, modifiedNs: facts.modifiedNs }
+  }
+  if (newest !== null) return newest.path
+  throw new Fault('NOT_FOUND', {
+    message: 'Cannot find the latest journal: the project has none yet',
+    hint: 'A journal is made for each message of a chat; name the project with --project',
+  })
+}
+
+function missing(wanted: string): Fault {
+  return new Fault('EVIDENCE_INVALID', {
+    message: `Cannot verify the journal "${wanted}": there is no such file and no such run in the project`,
+    hint: 'Check the path or the id, and name the project with --project; the runtime never deletes a journal',
+  })
+}

@@ -1,0 +1,188 @@
+/**
+ * All evidence of a project: every journal there is, and every journal that a claim says there must be.
+ *
+ * A chain of signatures does not notice that its last records are gone. So the claims are asked, too: a claim with a
+ * result was written after the end of its run was durable, and a claim that names a journal was written after it existed.
+ * Claims are not signed; they find accidents and careless hands, not a thief who changes both.
+ */
+import { basename, join } from 'node:path'
+import { isFault, isJsonObject, type Json, messageOf, readJson } from '../../core/index.ts'
+import type { TerminationReason } from '../../events/index.ts'
+import type { PublicKey } from '../../keys/index.ts'
+import type { World } from '../../world/index.ts'
+import type { ProjectPaths } from '../project-paths.ts'
+import { type JournalFile, readName } from './find-journal.ts'
+import { isEmptyJournal, readLegacy, readRun } from './read-run.ts'
+
+/** `verified` is a whole run; `incomplete` a sound beginning; `empty` holds nothing; `missing` is only claimed. */
+export type Result = 'verified' | 'incomplete' | 'empty' | 'missing' | 'invalid'
+
+export interface Finding {
+  readonly journal: string
+  readonly run_id: string | null
+  readonly agent_id: string | null
+  readonly records: number
+  readonly bytes: number
+  /** How the run ended; null when it did not, or nobody knows. */
+  readonly ending: string | null
+  readonly result: Result
+  /** Effects whose outcome is unknown, and approved calls that nothing followed. */
+  readonly unknown: number
+  readonly code: string | null
+  readonly note: string | null
+}
+
+export type Claims = ReadonlyMap<string, { readonly journal: string; readonly recorded: boolean }>
+
+const CLAIM_BYTES_MAX = 2 * 1024 * 1024
+
+/** What the claims say about journals, by run. Read before the journals, so that a run at work contradicts nothing. */
+export async function readClaims(world: World, { invocationFolder }: ProjectPaths): Promise<Claims> {
+  const claims = new Map<string, { journal: string; recorded: boolean }>()
+  for (const name of (await world.files.list(invocationFolder)) ?? []) {
+    if (!name.endsWith('.jsonl')) continue
+    const lines = await readLines(world, join(invocationFolder, name))
+    const audit = lines[1]
+    if (!isJsonObject(audit) || !isJsonObject(audit.reference)) continue
+    const { run_id, path } = audit.reference
+    if (typeof run_id !== 'string' || typeof path !== 'string') continue
+    claims.set(run_id, { journal: basename(path), recorded: isJsonObject(lines[2]) && lines[2].kind === 'result' })
+  }
+  return claims
+}
+
+/** A claim that cannot be read says nothing here; "symbi invocation inspect" says what is wrong with it. */
+async function readLines(world: World, path: string): Promise<readonly Json[]> {
+  try {
+    await using file = await world.files.open(path, 'read')
+    const bytes = Buffer.from((await file?.readAll(CLAIM_BYTES_MAX)) ?? [])
+    const complete = bytes.subarray(0, bytes.lastIndexOf(0x0a) + 1).toString()
+    return complete.split('\n', 3).map((line) => (line === '' ? null : readJson(line, { depthMax: 520 })))
+  } catch {
+    return []
+  }
+}
+
+/** Names of journals in the order of their last change, and those that exist only in a claim. */
+export async function journalNames(world: World, paths: ProjectPaths, claims: Claims): Promise<readonly string[]> {
+  const present: { readonly name: string; readonly modifiedNs: bigint }[] = []
+  for (const name of (await world.files.list(paths.governedFolder)) ?? []) {
+    if (!name.endsWith('.jsonl')) continue
+    const facts = await world.files.lstat(join(paths.governedFolder, name))
+    if (facts !== null) present.push({ name, modifiedNs: facts.modifiedNs })
+  }
+  present.sort((left, right) => (left.modifiedNs < right.modifiedNs ? -1 : left.modifiedNs > right.modifiedNs ? 1 : 0))
+  const names = new Set(present.map(({ name }) => name))
+  const claimed = [...claims.values()].map(({ journal }) => journal).filter((name) => !names.has(name))
+  return [...names, ...new Set(claimed)]
+}
+
+/** Judges one journal. Never throws for what it finds. */
+export async function judgeJournal(
+  world: World,
+  file: JournalFile,
+  key: PublicKey,
+  claims: Claims,
+  progress: (bytesDone: number, bytesAll: number) => void = () => undefined,
+): Promise<Finding> {
+  const nothing = {
+    journal: file.name,
+    run_id: file.runId,
+    agent_id: file.agentId,
+    records: 0,
+    bytes: 0,
+    ending: null,
+    unknown: 0,
+    code: null,
+    note: null,
+  }
+  const claim = file.runId === null ? undefined : claims.get(file.runId)
+  if ((await world.files.lstat(file.path).catch(() => undefined)) === null) {
+    const note = claim === undefined ? 'there is no such file' : 'a claim names this journal, and it is gone'
+    return { ...nothing, result: 'missing', code: 'EVIDENCE_INVALID', note }
+  }
+  try {
+    const found =
+      file.runId === null ? await judgeLegacy(world, file, key, progress) : await judgeRun(world, file, key, progress)
+    return contradicted({ ...nothing, ...found }, claim?.recorded === true)
+  } catch (error) {
+    if (isEmptyJournal(error)) {
+      const note = 'it is empty: its run never began'
+      return contradicted({ ...nothing, result: 'empty', note }, claim?.recorded === true)
+    }
+    if (!isFault(error)) throw error
+    return { ...nothing, result: 'invalid', code: error.code, note: reasonIn(messageOf(error)) }
+  }
+}
+
+async function judgeRun(
+  world: World,
+  file: JournalFile,
+  key: PublicKey,
+  progress: (bytesDone: number, bytesAll: number) => void,
+): Promise<Partial<Finding> & Pick<Finding, 'result'>> {
+  const { report } = await readRun(world, file, key, { progress })
+  const unknown = report.effects.filter(({ outcome }) => outcome === 'unknown').length + report.untracked_tool_approvals
+  return {
+    agent_id: report.agent_id,
+    records: report.verified_records,
+    bytes: report.verified_bytes,
+    ending: report.terminal_reason === null ? null : endingOf(report.terminal_reason),
+    result: report.journal_complete ? 'verified' : 'incomplete',
+    unknown,
+    note: report.journal_complete
+      ? null
+      : incompleteNote(report.unverified_tail_bytes, report.terminal_reason === null),
+  }
+}
+
+function incompleteNote(tailBytes: number, endless: boolean): string {
+  const parts = [
+    ...(endless ? ['no end of the run: it was interrupted, or is at work'] : []),
+    ...(tailBytes > 0 ? [`${tailBytes} bytes of an unfinished last line are left out`] : []),
+  ]
+  return `the beginning is verified; ${parts.join('; ')}`
+}
+
+async function judgeLegacy(
+  world: World,
+  file: JournalFile,
+  key: PublicKey,
+  progress: (bytesDone: number, bytesAll: number) => void,
+): Promise<Partial<Finding> & Pick<Finding, 'result'>> {
+  const entries = await readLegacy(world, file, key, { progress })
+  const last = entries.at(-1)?.event
+  const ending = last?.kind === 'Terminated' ? endingOf(last.reason) : null
+  return {
+    records: entries.length,
+    ending,
+    result: ending === null ? 'incomplete' : 'verified',
+    note: ending === null ? incompleteNote(0, true) : 'legacy format',
+  }
+}
+
+/** The record of a result was written behind the end of the journal: without that end, records were lost. */
+function contradicted(finding: Finding, recorded: boolean): Finding {
+  if (!recorded || finding.result === 'verified') return finding
+  return {
+    ...finding,
+    result: 'invalid',
+    code: 'EVIDENCE_INVALID',
+    note: `its claim has a recorded result, so the end of this journal was cut off (${finding.note ?? finding.result})`,
+  }
+}
+
+export function endingOf(reason: TerminationReason): string {
+  return typeof reason === 'string' ? reason : (Object.keys(reason)[0] ?? 'unknown')
+}
+
+/** "Cannot verify the journal …: ‹state›" is a row of a table that says so already. */
+function reasonIn(message: string): string {
+  return message.replace(/^Cannot (?:verify|accept) the (?:journal|evidence)(?: "[^"]*")?: /, '')
+}
+
+/** A journal of the governed folder by its name; null for a name that is none of ours. */
+export function fileNamed({ governedFolder }: ProjectPaths, name: string): JournalFile | null {
+  const said = readName(name)
+  return said === null ? null : { path: join(governedFolder, name), name, ...said }
+}

@@ -1,0 +1,93 @@
+/**
+ * One journal, verified and understood. What cannot be opened, read or believed is `EVIDENCE_INVALID`; a journal whose
+ * run is at work is read again until it holds still for a moment.
+ */
+import { Fault, isFault } from '../../core/index.ts'
+import type { Entry } from '../../events/index.ts'
+import {
+  type RecoveryReport,
+  recoveryReport,
+  type VerifiedPrefix,
+  type VerifyOptions,
+  verify,
+  verifyRunPrefix,
+} from '../../journal/index.ts'
+import type { PublicKey } from '../../keys/index.ts'
+import type { World } from '../../world/index.ts'
+import type { JournalFile } from './find-journal.ts'
+
+const TRIES_MAX = 6
+const RETRY_MS = 100
+
+export interface VerifiedRun {
+  readonly prefix: VerifiedPrefix
+  readonly report: RecoveryReport
+}
+
+export function readRun(
+  world: World,
+  file: JournalFile,
+  key: PublicKey,
+  options: VerifyOptions = {},
+): Promise<VerifiedRun> {
+  return judged(world, file, async () => {
+    if (file.runId === null) {
+      throw refused(file, 'it is of the legacy format, which names no run', 'Only "audit verify" reads that format')
+    }
+    const prefix = await verifyRunPrefix(world, file.path, key, file.runId, options)
+    requireAgent(file, prefix.agent_id)
+    return { prefix, report: recoveryReport(prefix) }
+  })
+}
+
+/** The legacy format: complete lines, no run id, no recovery report. */
+export function readLegacy(
+  world: World,
+  file: JournalFile,
+  key: PublicKey,
+  options: VerifyOptions = {},
+): Promise<readonly Entry[]> {
+  return judged(world, file, async () => {
+    const entries = await verify(world, file.path, key, options)
+    requireAgent(file, entries[0]?.agent_id)
+    return entries
+  })
+}
+
+function requireAgent(file: JournalFile, agent: string | undefined): void {
+  if (file.agentId === null || file.agentId === agent) return
+  throw refused(file, 'its records are of another agent than its name', 'It was renamed, or put in place of another')
+}
+
+async function judged<T>(world: World, file: JournalFile, judge: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      const facts = await world.files.lstat(file.path)
+      if (facts?.kind === 'file' && facts.size === 0) throw emptyJournal(file)
+      return await judge()
+    } catch (error) {
+      if (isFault(error, 'STORAGE_FAILED', 'STORAGE_UNSAFE')) {
+        const told = typeof error.facts.errno === 'string' ? ` (${error.facts.errno})` : ''
+        throw refused(file, `it cannot be read${told}`, 'Read it as a user who may, or from a copy', error)
+      }
+      if (!isFault(error, 'EVIDENCE_CHANGING') || attempt >= TRIES_MAX) throw error
+      await world.clock.sleep(RETRY_MS, new AbortController().signal)
+    }
+  }
+}
+
+export function isEmptyJournal(error: unknown): boolean {
+  return isFault(error, 'EVIDENCE_INVALID') && error.facts.empty === true
+}
+
+function emptyJournal({ name }: JournalFile): Fault {
+  return new Fault('EVIDENCE_INVALID', {
+    message: `Cannot verify the journal "${name}": it is empty`,
+    hint: 'Its run was queued and never began, or the file was emptied; "symbi invocation inspect" knows more',
+    facts: { empty: true },
+  })
+}
+
+function refused({ name }: JournalFile, state: string, hint: string, cause?: unknown): Fault {
+  return new Fault('EVIDENCE_INVALID', { message: `Cannot verify the journal "${name}": ${state}`, hint, cause })
+}

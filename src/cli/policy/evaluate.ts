@@ -1,0 +1,112 @@
+/** `symbi policy evaluate`: reads one call, and says the decision, the reason, and the lines that made it. */
+import { CODES, Fault, isFault, type Json, messageOf, readJson } from '../../core/index.ts'
+import { evaluatePolicy, type PolicyEvaluation, type PolicyPlace } from '../../policy/index.ts'
+import type { Cli, CommonOptions } from '../cli.ts'
+import { jsonLine, oneLine } from '../plain-text.ts'
+import { projectPaths } from '../project-paths.ts'
+
+export interface EvaluateFlags {
+  readonly input?: string
+  readonly stdin?: true
+  readonly policies?: string
+  readonly surface: string
+  readonly allowMissing?: true
+}
+
+const INPUT_BYTES_MAX = 1024 * 1024
+const BAD_INPUT_EXIT = 2
+
+export async function evaluate(cli: Cli, options: EvaluateFlags & CommonOptions): Promise<number> {
+  const folder = options.policies ?? (await projectPaths(cli.world, options.project)).policyFolder
+  let evaluation: PolicyEvaluation
+  try {
+    const input = await inputOf(cli, options)
+    const allowMissing = options.allowMissing === true
+    evaluation = await evaluatePolicy(cli.world, input, { folder, surface: options.surface, allowMissing })
+  } catch (error) {
+    if (!isFault(error, 'INVALID_JSON', 'INVALID_REQUEST', 'PAYLOAD_TOO_LARGE', 'NOT_FOUND', 'CALL_INVALID'))
+      throw error
+    return badInput(cli, error, options.json === true)
+  }
+  print(cli, evaluation, folder, options.json === true)
+  return 0
+}
+
+async function inputOf(cli: Cli, { input, stdin }: EvaluateFlags): Promise<Json> {
+  if ((input === undefined) === (stdin !== true)) {
+    throw new Fault('USAGE', {
+      message: 'Cannot evaluate: the call is to come either from --input FILE or from --stdin',
+      hint: 'Give one of the two, for example: echo \'{"tool":"system_health"}\' | symbi policy evaluate --stdin',
+    })
+  }
+  const bytes = input === undefined ? await standardInput() : await fileInput(cli, input)
+  return readJson(bytes, { depthMax: 64, bytesMax: INPUT_BYTES_MAX })
+}
+
+async function standardInput(): Promise<Uint8Array> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
+    bytes += chunk.length
+    if (bytes > INPUT_BYTES_MAX) throw tooLarge()
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+async function fileInput({ world }: Cli, path: string): Promise<Uint8Array> {
+  const unusable = (state: string, cause?: unknown): Fault =>
+    new Fault('INVALID_REQUEST', {
+      message: `Cannot read the call from "${path}": ${state}`,
+      hint: 'Give a JSON file of at most 1 MiB',
+      cause,
+    })
+  try {
+    const real = await world.files.realpath(path)
+    await using file = real === null ? null : await world.files.open(real, 'read')
+    if (file === null) throw unusable('the file does not exist')
+    if ((await file.facts()).kind !== 'file') throw unusable('it is no regular file')
+    return await file.readAll(INPUT_BYTES_MAX)
+  } catch (error) {
+    throw isFault(error, 'INVALID_REQUEST') ? error : unusable(messageOf(error), error)
+  }
+}
+
+function tooLarge(): Fault {
+  return new Fault('PAYLOAD_TOO_LARGE', {
+    message: `Cannot read the call: it is longer than ${INPUT_BYTES_MAX} bytes`,
+    hint: 'Give one call only',
+  })
+}
+
+function badInput({ console }: Cli, fault: Fault, json: boolean): number {
+  if (json) {
+    const details = { hint: fault.hint ?? null, ...fault.facts }
+    console.note(jsonLine({ error: fault.message, code: fault.code, details }))
+  } else {
+    console.note(`${fault.code}: ${oneLine(fault.message)}`)
+    console.note(`hint: ${oneLine(fault.hint ?? CODES[fault.code].says)}`)
+  }
+  return BAD_INPUT_EXIT
+}
+
+/** The decision alone goes to stdout, so that a script can compare it; why it was made is for people. */
+function print({ console }: Cli, evaluation: PolicyEvaluation, folder: string, json: boolean): void {
+  const { decision, reason, subject, request, policies, errors, mapping_note } = evaluation
+  if (json) {
+    console.result(jsonLine({ ...evaluation, tool: subject, policies_dir: folder }))
+    return
+  }
+  console.result(console.paint(decision === 'allow' ? 'green' : 'red', decision))
+  console.note(`${oneLine(subject)}: ${oneLine(reason)}`)
+  for (const policy of policies) console.note(`  decided by ${placeWords(policy)}`)
+  for (const error of errors) console.note(`  failed: ${placeWords(error)}: ${oneLine(error.message)}`)
+  if (request !== null) {
+    console.note(`  asked as ${oneLine(`${request.principal}, ${request.action}, ${request.resource}`)}`)
+  }
+  console.note(`  ${mapping_note}`)
+}
+
+function placeWords({ name, file, line }: PolicyPlace): string {
+  return oneLine(`"${name}" (${file ?? 'policy'}:${line})`)
+}

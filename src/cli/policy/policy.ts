@@ -1,0 +1,30 @@
+/** `symbi policy`: what policy would say of one call, and what is wrong with the policies. Judges; runs nothing. */
+import { Command, Option } from 'commander'
+import { addCommand, type Cli, type ExitCode } from '../cli.ts'
+import { type CheckOptions, check } from './check.ts'
+import { type EvaluateFlags, evaluate } from './evaluate.ts'
+
+export function register(program: Command, cli: Cli, exit: ExitCode): void {
+  const policy = new Command('policy').description('try out and check policies')
+  program.addCommand(policy)
+  addCommand<EvaluateFlags>(policy, exit, {
+    name: 'evaluate',
+    summary: 'what policy decides about one call; exits 0 for any decision, 2 for bad input',
+    options: [
+      new Option('--input <file>', 'the call, as JSON'),
+      new Option('--stdin', 'read the call from standard input'),
+      new Option('--policies <dir>', 'the policy folder (default: policies of the project)'),
+      new Option('--surface <name>', 'which surface asks: its folder is read beside the shared files').default(
+        'coordinator',
+      ),
+      new Option('--allow-missing', 'allow when there is no policy at all'),
+    ],
+    action: (options) => evaluate(cli, options),
+  })
+  addCommand<CheckOptions>(policy, exit, {
+    name: 'check',
+    summary: 'errors and warnings with their lines; exits 1 when a policy is not valid',
+    args: [['[path...]', 'policy folders or files (default: policies of the project)']],
+    action: (options, paths) => check(cli, options, paths),
+  })
+}
