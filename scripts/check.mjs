@@ -1,5 +1,5 @@
 /**
- * Everything that must hold before a change is finished: format, lint, types, build, tests (the floors are among them).
+ * Everything that must hold before a change is finished: format, lint, build, types, tests (the floors are among them).
  *
  * Stops at the first step that fails, and its last line is the count of the tests. There are no numbers when the tests did
  * not run to their end: a count that nobody made would be read as one.
@@ -18,8 +18,8 @@ export function check() {
   const code =
     step('format', () => runTool('biome', ['format', '.'])) ||
     step('lint', () => runTool('biome', ['check', '--formatter-enabled=false', '--error-on-warnings', '.'])) ||
-    step('types', () => runTool('tsc', ['-p', '.'])) ||
-    step('build', build)
+    step('build', build) || // before the types: the examples import the package by its name, as it was built
+    step('types', () => runTool('tsc', ['-p', '.']))
   if (code !== 0) return finish(code, 'tests: not run')
   const folder = mkdtempSync(join(tmpdir(), 'symbi-check-'))
   try {

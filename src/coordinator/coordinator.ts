@@ -2,7 +2,7 @@
  * The coordinator: conversations with people, each turn a governed run of its own. It owns what the conversations share
  * and counts them; the server gives it sockets, embedding code gives it functions.
  */
-import { assert, digest, Fault, type Hash, newId, parseId } from '../core/index.ts'
+import { type AgentId, assert, digest, Fault, type Hash, newId, parseId } from '../core/index.ts'
 import { ChatSession } from './chat.ts'
 import { CONTENT_BYTES_MAX } from './frame.ts'
 import type { ServerMessage } from './messages.ts'
@@ -29,7 +29,7 @@ export class Coordinator implements ChatHost {
     this.#shared = shared
   }
 
-  get principal(): Shared['principal'] {
+  get principal(): AgentId {
     return this.#shared.principal
   }
 

@@ -1,7 +1,24 @@
-export { type PublicKey, parsePublicKey } from '../keys/index.ts'
-export { nodeWorld } from '../world/index.ts'
+export type { SettlementOutcome } from '../budget/index.ts'
+export { type AgentId, type HexHash, type Id, parseId, type RunId, type Timestamp } from '../core/index.ts'
+export type {
+  AuditReference,
+  BudgetSnapshot,
+  Entry,
+  Event,
+  EventKind,
+  EventLog,
+  EventOf,
+  InferenceReservation,
+  NewEntry,
+  TerminationReason,
+  Usage,
+} from '../events/index.ts'
+export { type PublicKey, parsePublicKey, type SigningKey } from '../keys/index.ts'
+export { nodeWorld, type World } from '../world/index.ts'
 export type { VerifiedPrefix } from './evidence.ts'
 export { type BufferedLog, bufferedLog, streamingLog } from './other-logs.ts'
+export type { RecoveredBudget, RecoveredReservation } from './recovered-budget.ts'
+export type { EffectIdentity, RecoveredEffect } from './recovered-effects.ts'
 export { type RecoveryReport, recoveryReport, type ViewStatus, viewStatus } from './recovery.ts'
 export { readSigningKey, SIGNING_KEY_NAME } from './signing-key-file.ts'
 export { readEvidence, type VerifyOptions, verify, verifyPrefixBytes, verifyRun, verifyRunPrefix } from './verify.ts'

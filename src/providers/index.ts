@@ -11,5 +11,5 @@ export type {
   ToolCallRequest,
   ToolChoice,
 } from './port.ts'
-export { type ScriptSource, scripted } from './scripted.ts'
+export { type Script, type ScriptSource, scripted } from './scripted.ts'
 export { type ProviderSettings, providerFromSettings } from './settings.ts'

@@ -40,17 +40,17 @@ const scriptShape = object({
   model: boundedText(1, 256),
   rules: list(object({ when: whenShape, reply: replyShape })),
 })
-type Script = TypeOf<typeof scriptShape>
+export type Script = TypeOf<typeof scriptShape>
 type When = TypeOf<typeof whenShape>
 
 const SCRIPT_BYTES_MAX = 4 * 1024 * 1024
 const USAGE = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 }
 
-/** A script by the path of its file, or as its text. */
-export type ScriptSource = { readonly path: string } | { readonly text: string }
+/** A script by the path of its file, as its text, or as a value. */
+export type ScriptSource = { readonly path: string } | { readonly text: string } | { readonly script: Script }
 
 export async function scripted(source: ScriptSource, world: World): Promise<Provider> {
-  const script = 'text' in source ? scriptOf(source.text, 'the script') : await scriptIn(source.path, world)
+  const script = await scriptFrom(source, world)
   return {
     name: 'scripted',
     defaultModel: script.model,
@@ -131,6 +131,11 @@ function scriptedError(target: Target, kind: ErrorKind): Fault {
     'The script asks for this error; change its rule to get a reply',
     facts,
   )
+}
+
+async function scriptFrom(source: ScriptSource, world: World): Promise<Script> {
+  if ('path' in source) return await scriptIn(source.path, world)
+  return scriptOf('text' in source ? source.text : JSON.stringify(source.script), 'the script') // a value is read as strictly
 }
 
 async function scriptIn(path: string, world: World): Promise<Script> {

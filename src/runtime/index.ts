@@ -1,13 +1,134 @@
-export { ApiKeys, addKey, listKeys, revokeKey } from '../access/index.ts'
-export { notConfigured, type RuntimeApi, unconfiguredApi } from '../api/index.ts'
-export type { SdkSession, ServerMessage } from '../coordinator/index.ts'
-export { type AgentId, CODES, type Code, Fault, isFault, type Json, type JsonObject, VERSION } from '../core/index.ts'
-export { type AuditReference, DEFAULT_LOOP_CONFIG, type LoopConfig } from '../events/index.ts'
-export { cedarGate, type Decision, type Gate } from '../policy/index.ts'
-export { anthropic, openAiCompatible, type Provider, providerFromSettings, scripted } from '../providers/index.ts'
-export { type Log, stderrLog } from '../server/index.ts'
-export type { Tool, ToolAnswer, ToolCall } from '../tools/index.ts'
-export { nodeWorld, type World } from '../world/index.ts'
+/**
+ * The front door of the package. By purpose: `openRuntime` and `serve`; `addKey` and its sisters for who may come in; a
+ * `Provider` for the model; `Tool` for what may take effect; `Gate` for who decides. The data of the 38 methods of a
+ * `RuntimeApi` are named by their method: `Parameters<RuntimeApi['…']>`, and what its promise holds.
+ */
+export {
+  type AccessSettings,
+  ApiKeys,
+  addKey,
+  type Caller,
+  type KeyRecord,
+  type KeySummary,
+  listKeys,
+  type NewKey,
+  revokeKey,
+} from '../access/index.ts'
+export { notConfigured, type RuntimeApi, type RuntimeMethod, unconfiguredApi } from '../api/index.ts'
+export type {
+  Approval,
+  ApprovalResolution,
+  EffectHandle,
+  PreparedCall,
+  RunContext,
+  ToolContract,
+} from '../calls/index.ts'
+export type {
+  Chat,
+  ChatHost,
+  ClientMessage,
+  Coordinator,
+  Outbound,
+  SdkSession,
+  ServerMessage,
+} from '../coordinator/index.ts'
+export {
+  type AgentId,
+  CODES,
+  type Code,
+  type CodeRow,
+  type Duration,
+  Fault,
+  type FaultDetails,
+  type Hash,
+  type Id,
+  type IdKind,
+  type InvocationId,
+  isFault,
+  type Json,
+  type JsonObject,
+  newId,
+  parseId,
+  type RunId,
+  type Timestamp,
+  VERSION,
+} from '../core/index.ts'
+export {
+  type AuditReference,
+  DEFAULT_LOOP_CONFIG,
+  type FinishReason,
+  type LoopConfig,
+  type ProposedAction,
+  type ToolDefinition,
+  type ToolEffect,
+  type Usage,
+} from '../events/index.ts'
+export type { Activity, ActivityReading, RunOutcome } from '../fleet/index.ts'
+export {
+  type ApprovalAnswer,
+  type CedarGate,
+  type CedarGateOptions,
+  cedarGate,
+  type Decision,
+  deny,
+  failClosedGate,
+  type Gate,
+  type GateQuestion,
+  type PolicyEntry,
+  type PolicyNews,
+  toolFilterGate,
+  withoutApprover,
+} from '../policy/index.ts'
+export {
+  anthropic,
+  type Conversation,
+  type EndpointOptions,
+  type InferenceOptions,
+  type InferenceResponse,
+  type Message,
+  openAiCompatible,
+  type Provider,
+  type ProviderSettings,
+  providerFromSettings,
+  type ResponseFormat,
+  type Script,
+  type ScriptSource,
+  scripted,
+  type ToolCallRequest,
+  type ToolChoice,
+} from '../providers/index.ts'
+export {
+  type Answer,
+  type ChatLimits,
+  type HttpLimits,
+  type Log,
+  type LogFacts,
+  type LogLevel,
+  type Mount,
+  type OutboundLimits,
+  type RateLimit,
+  type Route,
+  type RouteRequest,
+  type RunningServer,
+  type StderrLog,
+  stderrLog,
+} from '../server/index.ts'
+export type { Resolution, Tool, ToolAnswer, ToolCall } from '../tools/index.ts'
+export {
+  type Clock,
+  type Fetch,
+  type FileFacts,
+  type FileKind,
+  type Files,
+  type Net,
+  nodeWorld,
+  type OpenFile,
+  type Processes,
+  type Random,
+  type ServerLimits,
+  type Threads,
+  type World,
+} from '../world/index.ts'
 export type { AskOptions, Reply } from './ask.ts'
 export { openProject, type Project, projectAt } from './project.ts'
 export { COORDINATOR_LIMITS, openRuntime, type Runtime, type RuntimeOptions } from './runtime.ts'
