@@ -68,6 +68,8 @@ export interface ModelServer extends AsyncDisposable {
   /** What goes into a provider's `baseUrl`. */
   readonly baseUrl: string
   readonly requests: readonly ReceivedRequest[]
+  /** Resolves when so many requests have arrived. */
+  asked(count: number): Promise<void>
   close(): Promise<void>
 }
 
@@ -80,6 +82,7 @@ export async function startModelServer(
   const decide: ModelScript = typeof script === 'function' ? script : () => script
   const requests: ReceivedRequest[] = []
   const sockets = new Set<Socket>()
+  const waiting: (() => void)[] = []
   const server = createServer((incoming, response) => {
     answer(incoming, response).catch(() => response.destroy())
   })
@@ -89,6 +92,7 @@ export async function startModelServer(
     })
     const request = { ...(await received(incoming)), closed }
     requests.push(request)
+    for (const told of waiting.splice(0)) told()
     await send(await decide(request, requests.length - 1), response, speak)
   }
   server.on('connection', (socket) => {
@@ -104,6 +108,9 @@ export async function startModelServer(
   return {
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}${basePath}`,
     requests,
+    asked: async (count) => {
+      while (requests.length < count) await new Promise<void>((resolve) => waiting.push(resolve))
+    },
     close,
     [Symbol.asyncDispose]: close,
   }
