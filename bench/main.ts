@@ -1,0 +1,57 @@
+/**
+ * `npm run bench -- [--json] [--quick] [--only NAME]…`: measures on the disk that holds the clone, and prints one result a
+ * line. Progress and explanations go to stderr. A missed target is a finding, not a failure: the exit code stays 0.
+ */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { parseArgs } from 'node:util'
+import { BENCHES } from './all.ts'
+import type { Context } from './bench.ts'
+import { asJson, asText, heading } from './result.ts'
+
+export interface Output {
+  readonly result: (line: string) => void
+  readonly note: (line: string) => void
+}
+
+/** Resolves with the exit code: 64 when the arguments are not understood. */
+export async function main(argv: readonly string[], output: Output): Promise<number> {
+  const { json, quick, only } = options(argv)
+  const chosen = BENCHES.filter(({ name }) => only.length === 0 || only.includes(name))
+  const strangers = only.filter((name) => !BENCHES.some((bench) => bench.name === name))
+  if (strangers.length > 0) {
+    output.note(`Cannot measure ${strangers.map((name) => `"${name}"`).join(', ')}: no such measurement`)
+    output.note(`hint: Choose of ${BENCHES.map(({ name }) => `"${name}"`).join(', ')}`)
+    return 64
+  }
+  const base = join(process.cwd(), '.cache')
+  mkdirSync(base, { recursive: true })
+  const place = mkdtempSync(join(base, 'bench-place-')) // not the system's folder for temporary files: it may be memory
+  const context: Context = { rounds: quick ? 1 : 5, quick, place, say: output.note }
+  try {
+    if (!json) output.result(heading())
+    for (const { name, measure } of chosen) {
+      output.note(`measuring: ${name}`)
+      for (const result of await measure(context)) output.result(json ? asJson(result) : asText(result))
+    }
+    return 0
+  } finally {
+    rmSync(place, { recursive: true, force: true })
+  }
+}
+
+function options(argv: readonly string[]): { json: boolean; quick: boolean; only: readonly string[] } {
+  const { values } = parseArgs({
+    args: [...argv],
+    options: { json: { type: 'boolean' }, quick: { type: 'boolean' }, only: { type: 'string', multiple: true } },
+  })
+  return { json: values.json ?? false, quick: values.quick ?? false, only: values.only ?? [] }
+}
+
+if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
+  process.exitCode = await main(process.argv.slice(2), {
+    result: (line) => void process.stdout.write(`${line}\n`),
+    note: (line) => void process.stderr.write(`${line}\n`),
+  })
+}

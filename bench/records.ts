@@ -1,0 +1,52 @@
+/** Making one record, without the disk: the writer's line (checks, canonical text, hash, signature) against the signature. */
+import { join } from 'node:path'
+import { GENESIS, hexHash, newId } from '../src/core/index.ts'
+import type { NewEntry } from '../src/events/index.ts'
+import { type ChainPlace, recordLine } from '../src/journal/record.ts'
+import { openSigningKey } from '../src/keys/index.ts'
+import { nodeWorld } from '../src/world/index.ts'
+import { type Bench, type Context, freshFolder } from './bench.ts'
+import { type Result, resultOf } from './result.ts'
+import { compare, timed } from './rounds.ts'
+import { record } from './script.ts'
+
+export const records: Bench = { name: 'records', measure }
+
+async function measure(context: Context): Promise<readonly Result[]> {
+  const world = nodeWorld()
+  const key = await openSigningKey(world, join(freshFolder(context, 'records'), 'governed'))
+  const runId = newId('run', world.random)
+  const script = await record((work, log) => work.run(log, 20))
+  const entries: NewEntry[] = script.steps.flatMap((step) => step.entries)
+  const repeats = context.quick ? 1 : 10
+  const payloads = entries.map((entry) => recordLine(entry, runId, { sequence: 0, previousHash: GENESIS }, key))
+  const perRecord = async (work: () => void): Promise<number> => {
+    const { wallMs } = await timed(() => {
+      for (let time = 0; time < repeats; time += 1) work()
+    })
+    return (wallMs * 1000) / repeats / entries.length
+  }
+  const made = (): void => {
+    let place: ChainPlace = { sequence: 0, previousHash: GENESIS }
+    for (const entry of entries) {
+      const line = recordLine(entry, runId, place, key)
+      place = { sequence: place.sequence + 1, previousHash: hexHash(line) }
+    }
+  }
+  const signed = (): void => {
+    for (const payload of payloads) key.sign(payload)
+  }
+  const compared = await compare(
+    context,
+    () => perRecord(made),
+    () => perRecord(signed),
+  )
+  return [
+    resultOf({
+      name: 'record: checks, canonical, hash, sign',
+      ...compared,
+      unit: 'us',
+      target: { of: 'ratio', bound: 'at most', limit: 1.2 },
+    }),
+  ]
+}
