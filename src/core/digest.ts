@@ -1,5 +1,5 @@
 /** SHA-256 in its two spellings: `Hash` names a JSON value, `HexHash` names bytes. */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { canonical } from './canonical-json.ts'
 
 declare const hashBrand: unique symbol
@@ -20,5 +20,5 @@ export function digestOfCanonical(text: string): Hash {
 }
 
 export function hexHash(bytes: string | Uint8Array): HexHash {
-  return createHash('sha256').update(bytes).digest('hex') as HexHash
+  return hash('sha256', bytes, 'hex') as HexHash
 }

@@ -4,9 +4,18 @@
  *
  * Objects are exact (an unknown member is refused) unless they are made with `open`.
  */
+import {
+  listWriter,
+  objectWriter,
+  taggedWriter,
+  type Writer,
+  writeJson,
+  writePlain,
+  writeText,
+} from './canonical-shape.ts'
 import type { Hash, HexHash } from './digest.ts'
 import type { Duration } from './duration.ts'
-import { Fault } from './fault.ts'
+import { assert, Fault } from './fault.ts'
 import { type Id, type IdKind, isStoredId } from './ids.ts'
 import type { Json, JsonObject } from './json.ts'
 import { isTimestamp, type Timestamp } from './timestamp.ts'
@@ -15,6 +24,8 @@ import { isTimestamp, type Timestamp } from './timestamp.ts'
 export type Misfit = { readonly path: string; readonly reason: string }
 export interface Shape<T> {
   readonly check: (value: unknown, path: string) => Misfit | null
+  /** The canonical text of a value that fits. A Bug when the strict reader would refuse it. */
+  readonly write: Writer
   /** Set on members that may be absent. */
   readonly optional?: true
   readonly _type?: T
@@ -35,8 +46,9 @@ export function fit<T>(
     | 'KEY_FILE_INVALID'
     | 'POLICY_INVALID' = 'INVALID_REQUEST',
 ): T {
+  if (fits(shape, value)) return value
   const misfit = shape.check(value, '')
-  if (misfit === null) return value as T
+  assert(misfit !== null, 'a value that does not fit has a place where it does not')
   const place = misfit.path === '' ? 'the value' : `"${misfit.path}"`
   throw new Fault(code, {
     message: `Cannot use ${what}: ${place} ${misfit.reason}`,
@@ -46,21 +58,33 @@ export function fit<T>(
 }
 
 export function fits<T>(shape: Shape<T>, value: unknown): value is T {
-  return shape.check(value, '') === null
+  return shape.check(value, UNTOLD) === null
 }
 
-const shape = <T>(check: Shape<T>['check']): Shape<T> => ({ check })
-const test = <T>(accepts: (value: unknown) => boolean, reason: string): Shape<T> =>
-  shape((value, path) => (accepts(value) ? null : { path, reason }))
+/** A path that is not kept: most values fit, and then nobody asks where. */
+const UNTOLD = '\u0000 untold'
 
-export const text: Shape<string> = test((value) => typeof value === 'string', 'must be a string')
-export const bool: Shape<boolean> = test((value) => typeof value === 'boolean', 'must be true or false')
+const shape = <T>(check: Shape<T>['check'], write: Writer = writeJson): Shape<T> => ({ check, write })
+const test = <T>(accepts: (value: unknown) => boolean, reason: string, write?: Writer): Shape<T> =>
+  shape((value, path) => (accepts(value) ? null : { path, reason }), write)
+
+export const text: Shape<string> = test((value) => typeof value === 'string', 'must be a string', writeText)
+export const bool: Shape<boolean> = test((value) => typeof value === 'boolean', 'must be true or false', writePlain)
 export const uint: Shape<number> = test(
   (value) => isUint(value, Number.MAX_SAFE_INTEGER),
   'must be a whole number, 0 or more',
+  writePlain,
 )
-export const u32: Shape<number> = test((value) => isUint(value, 0xffffffff), 'must be a whole number up to 4294967295')
-export const u16: Shape<number> = test((value) => isUint(value, 0xffff), 'must be a whole number up to 65535')
+export const u32: Shape<number> = test(
+  (value) => isUint(value, 0xffffffff),
+  'must be a whole number up to 4294967295',
+  writePlain,
+)
+export const u16: Shape<number> = test(
+  (value) => isUint(value, 0xffff),
+  'must be a whole number up to 65535',
+  writePlain,
+)
 export const real: Shape<number> = test(
   (value) => typeof value === 'number' && Number.isFinite(value),
   'must be a number',
@@ -68,12 +92,14 @@ export const real: Shape<number> = test(
 export const hash: Shape<Hash> = test(
   (value) => typeof value === 'string' && /^sha256:[0-9a-f]{64}$/.test(value),
   'must be "sha256:" and 64 hex digits',
+  writeText,
 )
 export const hexHash: Shape<HexHash> = test(
   (value) => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value),
   'must be 64 hex digits',
+  writeText,
 )
-export const timestamp: Shape<Timestamp> = test(isTimestamp, 'must be an RFC 3339 time in UTC')
+export const timestamp: Shape<Timestamp> = test(isTimestamp, 'must be an RFC 3339 time in UTC', writeText)
 export const json: Shape<Json> = shape(() => null)
 export const jsonObject: Shape<JsonObject> = test((value) => isObject(value), 'must be an object')
 export const duration: Shape<Duration> = test(
@@ -83,10 +109,11 @@ export const duration: Shape<Duration> = test(
     isUint(value.secs, Number.MAX_SAFE_INTEGER) &&
     isUint(value.nanos, 999_999_999),
   'must be {"secs","nanos"}',
+  (value) => `{"nanos":${(value as Duration).nanos},"secs":${(value as Duration).secs}}`,
 )
 
 export function id<K extends IdKind>(_kind: K): Shape<Id<K>> {
-  return test(isStoredId, 'must be a lower-case UUID that is not nil')
+  return test(isStoredId, 'must be a lower-case UUID that is not nil', writeText)
 }
 
 export function literal<const T extends string | number | boolean>(...values: readonly T[]): Shape<T> {
@@ -106,12 +133,15 @@ export function boundedText(bytesMin: number, bytesMax: number): Shape<string> {
 }
 
 export function nullable<T>(inner: Shape<T>): Shape<T | null> {
-  return shape((value, path) => (value === null ? null : inner.check(value, path)))
+  return shape(
+    (value, path) => (value === null ? null : inner.check(value, path)),
+    (value) => (value === null ? 'null' : inner.write(value)),
+  )
 }
 
 /** A member that may be absent. */
 export function optional<T>(inner: Shape<T>): Shape<T> & { readonly optional: true } {
-  return { check: inner.check, optional: true }
+  return { ...inner, optional: true }
 }
 
 export function list<T>(inner: Shape<T>, countMax = Number.MAX_SAFE_INTEGER): Shape<readonly T[]> {
@@ -119,11 +149,11 @@ export function list<T>(inner: Shape<T>, countMax = Number.MAX_SAFE_INTEGER): Sh
     if (!Array.isArray(value)) return { path, reason: 'must be an array' }
     if (value.length > countMax) return { path, reason: `must hold at most ${countMax} items` }
     for (let index = 0; index < value.length; index += 1) {
-      const misfit = inner.check(value[index], `${path}[${index}]`)
+      const misfit = inner.check(value[index], path === UNTOLD ? UNTOLD : `${path}[${index}]`)
       if (misfit !== null) return misfit
     }
     return null
-  })
+  }, listWriter(inner))
 }
 
 export function record<T>(inner: Shape<T>): Shape<{ readonly [name: string]: T }> {
@@ -174,7 +204,7 @@ function objectShape<M extends Members>(members: M, exact: boolean): Shape<Objec
       if (!known.has(name)) return { path: join(path, name.slice(0, 64)), reason: 'is not a known member' }
     }
     return null
-  })
+  }, objectWriter(members))
 }
 
 type VariantTable = { readonly [variant: string]: Members }
@@ -205,7 +235,7 @@ export function tagged<T extends VariantTable>(
     const row = name === undefined || names.length !== 1 ? undefined : shapes.get(name)
     if (name === undefined || row === undefined || row.bare) return { path, reason: 'is not a known variant' }
     return row.inner.check(value[name], join(path, name))
-  })
+  }, taggedWriter(shapes))
 }
 
 export function either<A, B>(left: Shape<A>, right: Shape<B>): Shape<A | B> {
@@ -221,5 +251,6 @@ function isUint(value: unknown, max: number): boolean {
 }
 
 function join(path: string, name: string): string {
+  if (path === UNTOLD) return UNTOLD
   return path === '' ? name : `${path}.${name}`
 }

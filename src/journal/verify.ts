@@ -185,7 +185,8 @@ async function openEvidence(world: World, path: string): Promise<OpenFile> {
   try {
     file = await world.files.open(path, 'read')
   } catch (error) {
-    if (isFault(error, 'STORAGE_UNSAFE')) throw invalid('its name leads to no regular file', error)
+    const noFile = isFault(error) && (error.code === 'STORAGE_UNSAFE' || error.facts.errno === 'ENXIO')
+    if (noFile) throw invalid('its name leads to no regular file', error)
     throw error
   }
   if (file !== null) return file

@@ -5,7 +5,7 @@
 import { Fault } from '../core/index.ts'
 import type { OpenFile, World } from '../world/index.ts'
 import { PRIVATE_FILE_MODE } from './private-directory.ts'
-import { judgePrivateFile } from './private-file.ts'
+import { openPrivateFile } from './private-file.ts'
 
 const RETRY_MS = 10
 
@@ -54,15 +54,11 @@ function held(file: OpenFile): HeldLock {
 }
 
 async function openLockFile(world: World, path: string, what: string): Promise<OpenFile> {
-  const made = (await world.files.create(path, PRIVATE_FILE_MODE)) ?? (await world.files.open(path, 'lock'))
-  if (made === null) throw busy(what, 0)
-  try {
-    judgePrivateFile(world, await made.facts(), { what, bytesMax: 64 * 1024 })
-    return made
-  } catch (error) {
-    await made.close()
-    throw error
-  }
+  const file =
+    (await world.files.create(path, PRIVATE_FILE_MODE)) ??
+    (await openPrivateFile(world, path, 'lock', { what, bytesMax: 64 * 1024 }))
+  if (file === null) throw busy(what, 0)
+  return file
 }
 
 function busy(what: string, waitMs: number): Fault {

@@ -2,7 +2,7 @@
  * Private files: regular, owned by this user, no bit for others, exactly one link, bounded. Opened without following
  * links and without blocking, and judged through the open handle, so that no name can be swapped in between.
  */
-import { Fault } from '../core/index.ts'
+import { Fault, isFault } from '../core/index.ts'
 import type { FileFacts, OpenFile, World } from '../world/index.ts'
 
 export interface PrivateFileRule {
@@ -18,13 +18,31 @@ export async function openPrivateFile(
   how: 'read' | 'append' | 'lock',
   rule: PrivateFileRule,
 ): Promise<OpenFile | null> {
-  const file = await world.files.open(path, how)
+  const file = await opened(world, path, how, rule)
   if (file === null) return null
   try {
     judgePrivateFile(world, await file.facts(), rule)
     return file
   } catch (error) {
     await file.close()
+    throw error
+  }
+}
+
+/** A folder, a socket: the system refuses to open them, and so do we, as what they are. */
+const NO_REGULAR_FILE: readonly unknown[] = ['EISDIR', 'ENXIO']
+
+async function opened(
+  world: World,
+  path: string,
+  how: 'read' | 'append' | 'lock',
+  rule: PrivateFileRule,
+): Promise<OpenFile | null> {
+  try {
+    return await world.files.open(path, how)
+  } catch (error) {
+    if (isFault(error) && NO_REGULAR_FILE.includes(error.facts.errno))
+      throw unsafe(rule, 'it is no regular file', error)
     throw error
   }
 }
@@ -47,9 +65,13 @@ export function judgePrivateFile(world: World, facts: FileFacts, rule: PrivateFi
             : facts.size > rule.bytesMax
               ? `it holds ${facts.size} bytes and ${rule.bytesMax} are allowed`
               : null
-  if (misfit === null) return
-  throw new Fault('STORAGE_UNSAFE', {
+  if (misfit !== null) throw unsafe(rule, misfit)
+}
+
+function unsafe(rule: PrivateFileRule, misfit: string, cause?: unknown): Fault {
+  return new Fault('STORAGE_UNSAFE', {
     message: `Cannot use the ${rule.what}: ${misfit}`,
     hint: 'Make it a regular file of the user who runs this program, with mode 0600 and one link',
+    cause,
   })
 }

@@ -179,14 +179,6 @@ function errnoOf(error: unknown): string {
 
 const FULL = new Set(['ENOSPC', 'EDQUOT', 'EMFILE', 'ENFILE'])
 
-/** Names that lead to no regular file: a link, a folder opened for writing, a socket or a pipe without a reader. */
-const NO_FILE: Readonly<Record<string, string>> = {
-  ELOOP: 'the name is a symbolic link',
-  EMLINK: 'the name is a symbolic link',
-  EISDIR: 'the name is a folder',
-  ENXIO: 'the name is a socket or a pipe',
-}
-
 export function toFault(error: unknown): Fault {
   if (error instanceof Fault) return error
   const errno = errnoOf(error)
@@ -199,11 +191,10 @@ export function toFault(error: unknown): Fault {
       cause: error,
     })
   }
-  const noFile = NO_FILE[errno]
-  if (noFile !== undefined) {
+  if (errno === 'ELOOP' || errno === 'EMLINK') {
     return new Fault('STORAGE_UNSAFE', {
-      message: `Cannot open: ${noFile}`,
-      hint: 'Replace it by a regular file that this user owns',
+      message: 'Cannot open: the name is a symbolic link',
+      hint: 'Replace the link by a regular file that this user owns',
       facts,
       cause: error,
     })

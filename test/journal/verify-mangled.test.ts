@@ -207,7 +207,7 @@ const table: readonly (readonly [string, Buffer, readonly [Verdict, Verdict, Ver
   ['an event without a member', third((payload) => withEntry(payload, { event: { ImprovementOutput: {} } })), NEVER],
   ['an event that is text', third((payload) => withEntry(payload, { event: 'ImprovementOutput' })), NEVER],
   ['a negative iteration', third((payload) => withEntry(payload, { iteration: -1 })), NEVER],
-  ['values nested 600 deep', third((payload) => withEntry(payload, { event: nested(600) })), NEVER],
+  ['values nested 700 deep', third((payload) => withEntry(payload, { event: nested(700) })), NEVER],
   ['a line of more than 1 MiB', third((payload) => withEntry(payload, { event: OUTPUT('x'.repeat(1 << 20)) })), NEVER],
 
   // what a newer or another writer may do

@@ -68,7 +68,7 @@ const refused: readonly [string, () => string | Promise<string>, string][] = [
       await new Promise<void>((resolve) => server.listen(path, resolve))
       return path
     },
-    'socket',
+    'no regular file',
   ],
 ]
 

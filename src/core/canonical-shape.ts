@@ -1,0 +1,73 @@
+/**
+ * Canonical text for values whose shape is known: member names are sorted and quoted once, when the shape is made, and
+ * not for every value. The text is the one `canonical` gives; whatever the shape does not know is left to it.
+ *
+ * What is written here can be read back: a value that our own strict reader would refuse is a Bug.
+ */
+import { canonical, quote, sortNames } from './canonical-json.ts'
+import { Bug } from './fault.ts'
+import { readJson } from './strict-json.ts'
+
+/** Writes a value that fits its shape. */
+export type Writer = (value: unknown) => string
+interface Writable {
+  readonly write: Writer
+}
+
+/** May hold an integer beyond 2^53-1 or the name `__proto__`: a second look is worth its time. */
+const SUSPECT = /\d{16}|\de\+|"__proto__"/
+
+export const writeJson: Writer = (value) => {
+  const text = canonical(value)
+  if (!SUSPECT.test(text)) return text
+  try {
+    readJson(text, { depthMax: Number.POSITIVE_INFINITY })
+    return text
+  } catch (cause) {
+    throw new Bug('what is written can be read back', { cause })
+  }
+}
+
+export const writeText: Writer = (value) => quote(value as string)
+/** For true, false and whole numbers up to 2^53-1. */
+export const writePlain: Writer = String
+
+export function listWriter(inner: Writable): Writer {
+  return (value) => {
+    const items = value as readonly unknown[]
+    let text = '['
+    for (let index = 0; index < items.length; index += 1) {
+      text += index === 0 ? inner.write(items[index]) : `,${inner.write(items[index])}`
+    }
+    return `${text}]`
+  }
+}
+
+export function objectWriter(members: { readonly [name: string]: Writable }): Writer {
+  const rows = sortNames(Object.keys(members)).map((name) => {
+    const head = `${quote(name)}:`
+    return { name, head, next: `,${head}`, write: (members[name] as Writable).write }
+  })
+  return (value) => {
+    let text = '{'
+    let written = 0
+    for (const { name, head, next, write } of rows) {
+      const member = (value as Record<string, unknown>)[name]
+      if (member === undefined) continue
+      text += (written === 0 ? head : next) + write(member)
+      written += 1
+    }
+    return written === Object.keys(value as object).length ? `${text}}` : writeJson(value) // it has members of its own
+  }
+}
+
+export function taggedWriter(variants: ReadonlyMap<string, { readonly inner: Writable }>): Writer {
+  const heads = new Map([...variants].map(([name, { inner }]) => [name, { head: `{${quote(name)}:`, inner }]))
+  return (value) => {
+    if (typeof value === 'string') return quote(value)
+    const name = Object.keys(value as object)[0]
+    const row = name === undefined ? undefined : heads.get(name)
+    if (name === undefined || row === undefined) return writeJson(value)
+    return `${row.head}${row.inner.write((value as Record<string, unknown>)[name])}}`
+  }
+}
