@@ -143,9 +143,9 @@ export function toWire(event: Event): WireEvent {
 }
 
 export function fromWire(wire: WireEvent): Event {
-  const [kind, members] = Object.entries(wire)[0] ?? []
+  const kind = Object.keys(wire)[0] as EventKind | undefined
   if (kind === undefined) throw new Bug('a wire event has one member')
-  return { kind, ...(members as object) } as Event
+  return { kind, ...(wire as Record<EventKind, object>)[kind] } as Event
 }
 
 export const entryShape = shapes.open({

@@ -70,6 +70,7 @@ const payloadShape = shapes.object({
 
 /** A line taken apart, nothing judged yet but its frame. */
 export interface SignedPayload {
+  readonly line: Buffer
   readonly payload: Uint8Array
   readonly signature: Uint8Array
 }
@@ -104,7 +105,7 @@ export function splitRecord(line: Buffer, sequence: number): SignedPayload {
   if (signature.length !== 64 || signature.toString('base64') !== signatureText) {
     throw invalidRecord(sequence, 'its signature is not the padded base64 of 64 bytes')
   }
-  return { payload: line.subarray(HEAD.length, end), signature }
+  return { line, payload: line.subarray(HEAD.length, end), signature }
 }
 
 /** Reads the payload of a line and checks its place. Its signature is the caller's to check, before anything is believed. */

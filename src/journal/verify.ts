@@ -9,15 +9,22 @@ import type { Entry } from '../events/index.ts'
 import type { PublicKey } from '../keys/index.ts'
 import type { FileFacts, OpenFile, World } from '../world/index.ts'
 import type { VerifiedPrefix } from './evidence.ts'
-import { type ExpectedPlace, JOURNAL_BYTES_MAX, LINE_BYTES_MAX, readRecord, splitRecord } from './record.ts'
+import {
+  type ExpectedPlace,
+  JOURNAL_BYTES_MAX,
+  LINE_BYTES_MAX,
+  readRecord,
+  type SignedPayload,
+  splitRecord,
+} from './record.ts'
 import { Signatures } from './signatures.ts'
 
 export interface VerifyOptions {
   /** Told after each slice of records, for a person who waits. */
   readonly progress?: (bytesDone: number, bytesAll: number) => void
   /**
-   * How many processors may check signatures. Default: this thread's and what the machine can spare. With 1, and for
-   * small files, all work stays on this thread; more than the machine has gain nothing.
+   * Threads that may work on it. Default: this one and what the machine can spare. With more than one, and a file that
+   * is not small, signatures are checked by Node's pool of threads while this one reads; with 1 all work stays here.
    */
   readonly threads?: number
 }
@@ -89,71 +96,83 @@ interface Checked {
   readonly sha256: HexHash
 }
 
-/** The one thread is given back after this long, or after this many records where the clock stands still. */
-const SLICE_MS = 5
-const SLICE_RECORDS = 256
-
 async function check(world: World, source: Uint8Array, key: PublicKey, rules: Rules): Promise<Checked> {
   const bytes = Buffer.from(source.buffer, source.byteOffset, source.byteLength)
-  const signatures = new Signatures(key, inFlightMax(world, bytes.length, rules.threads))
+  const signatures = new Signatures(key, pays(world, bytes.length, rules.threads) ? 'elsewhere' : 'here')
   const sha256 = createHash('sha256')
   const entries: Entry[] = []
   let at = 0
-  let hashed = 0
-  let sliceEndMs = world.clock.monotonicMs() + SLICE_MS
+  let asked = 0
   let place: ExpectedPlace = { sequence: 0, previousHash: GENESIS, agentId: null, runId: null }
-  try {
-    for (let line = nextLine(bytes, at); line !== null; line = nextLine(bytes, at)) {
-      const signed = splitRecord(line, place.sequence)
-      await signatures.check(place.sequence, signed)
-      const record = readRecord(line, signed.payload, place)
-      if (rules.runId !== null && record.runId !== rules.runId) throw strange(place.sequence, record.runId)
-      entries.push(record.entry)
-      place = {
-        sequence: place.sequence + 1,
-        previousHash: record.lineHash,
-        agentId: record.entry.agent_id,
-        runId: record.runId,
+  for (let block = nextBlock(bytes, at, 0); block !== null; block = nextBlock(bytes, at, place.sequence)) {
+    const settled = asked // while this block is asked about, the answers to the one before come in
+    signatures.ask(block.signed, place.sequence)
+    asked += block.signed.length
+    try {
+      for (const { line, payload } of block.signed) {
+        const record = readRecord(line, payload, place)
+        if (rules.runId !== null && record.runId !== rules.runId) throw strange(place.sequence, record.runId)
+        entries.push(record.entry)
+        place = {
+          sequence: place.sequence + 1,
+          previousHash: record.lineHash,
+          agentId: record.entry.agent_id,
+          runId: record.runId,
+        }
       }
-      at += line.length
-      if (entries.length % SLICE_RECORDS === 0 || world.clock.monotonicMs() >= sliceEndMs) {
-        sha256.update(bytes.subarray(hashed, at))
-        hashed = at
-        rules.progress?.(at, bytes.length)
-        await world.clock.yield()
-        sliceEndMs = world.clock.monotonicMs() + SLICE_MS
-      }
+      if (block.broken !== null) throw block.broken
+    } catch (error) {
+      await signatures.settle(place.sequence + 1) // a bad signature up to here is the better answer
+      throw error
     }
-  } catch (error) {
-    await signatures.settle() // a bad signature in front of the place that failed is the better answer
-    throw error
+    await signatures.settle(settled)
+    sha256.update(bytes.subarray(at, block.end))
+    at = block.end
+    rules.progress?.(at, bytes.length)
+    await world.clock.yield()
   }
-  await signatures.settle()
+  await signatures.settle(asked)
   const tail = bytes.length - at
   if (tail > 0 && rules.fragment === 'refused') throw invalid(`its last line is not finished (${tail} bytes)`)
   if (tail > LINE_BYTES_MAX) throw invalid(`its last line is longer than ${LINE_BYTES_MAX} bytes`)
   const first = entries[0]
   if (first === undefined) throw invalid('it holds no complete record')
-  rules.progress?.(at, bytes.length)
-  return {
-    entries,
-    first,
-    verifiedBytes: at,
-    sha256: sha256.update(bytes.subarray(hashed)).digest('hex') as HexHash,
+  return { entries, first, verifiedBytes: at, sha256: sha256.update(bytes.subarray(at)).digest('hex') as HexHash }
+}
+
+interface Block {
+  readonly signed: readonly SignedPayload[]
+  /** Where the last of its lines ends. */
+  readonly end: number
+  /** Why the line behind them is no record. */
+  readonly broken: unknown
+}
+
+/** Some complete lines: few enough that the one thread is soon free again, and enough to keep other threads busy. */
+const BLOCK_RECORDS = 32
+const BLOCK_BYTES = 128 * 1024
+
+function nextBlock(bytes: Buffer, start: number, firstSequence: number): Block | null {
+  const signed: SignedPayload[] = []
+  let end = start
+  while (signed.length < BLOCK_RECORDS && end - start < BLOCK_BYTES) {
+    const newline = bytes.indexOf(0x0a, end)
+    if (newline === -1) break
+    try {
+      signed.push(splitRecord(bytes.subarray(end, newline + 1), firstSequence + signed.length))
+    } catch (broken) {
+      return { signed, end, broken }
+    }
+    end = newline + 1
   }
+  return end === start ? null : { signed, end, broken: null }
 }
 
-function nextLine(bytes: Buffer, at: number): Buffer | null {
-  const newline = bytes.indexOf(0x0a, at)
-  return newline === -1 ? null : bytes.subarray(at, newline + 1)
-}
-
-/** Below this, starting the other threads costs more than they save. */
+/** Below this, waking the other threads costs more than they save. */
 const SHARED_BYTES_MIN = 64 * 1024
-const IN_FLIGHT_PER_THREAD = 8
 
-function inFlightMax(world: World, bytes: number, threads = world.threads.spare + 1): number {
-  return threads > 1 && bytes >= SHARED_BYTES_MIN ? threads * IN_FLIGHT_PER_THREAD : 0
+function pays(world: World, bytes: number, threads = world.threads.spare + 1): boolean {
+  return threads > 1 && bytes >= SHARED_BYTES_MIN
 }
 
 /** Every byte of the file, or a fault when it is no regular file, too large, or changed while it was read. */

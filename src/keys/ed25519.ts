@@ -3,7 +3,7 @@
  * signature fits any message; both are refused here, in keys and in the R of a signature, before Node is asked. S beyond
  * the group order is refused by the call itself.
  */
-import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
+import { createPrivateKey, createPublicKey, sign, verify } from 'node:crypto'
 import { Fault } from '../core/index.ts'
 
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex')
@@ -33,18 +33,16 @@ export interface SigningKey {
   sign(message: Uint8Array): Uint8Array
 }
 
-/** Reads 64 hex digits of a public key. Throws `KEY_INVALID` for a wrong length, a weak point, or no point at all. */
+/**
+ * Reads 64 hex digits of a public key. Throws `KEY_INVALID` for a wrong length and for a weak or non-canonical point.
+ * Digits that are no point of the curve make a key under which nothing verifies.
+ */
 export function parsePublicKey(hex: string): PublicKey {
   if (!/^[0-9a-fA-F]{64}$/.test(hex)) throw invalid('a public key is 64 hex digits')
   const bytes = Buffer.from(hex, 'hex')
-  if (isWeakPoint(bytes)) throw invalid('it is a weak or non-canonical point')
-  let key: KeyObject
-  try {
-    key = createPublicKey({ key: Buffer.concat([SPKI_PREFIX, bytes]), format: 'der', type: 'spki' })
-  } catch (cause) {
-    throw invalid('it is not a point of the curve', cause)
-  }
-  const isSound = (signature: Uint8Array): boolean => signature.length === 64 && !isWeakPoint(signature.subarray(0, 32))
+  if (startsWithWeakPoint(bytes)) throw invalid('it is a weak or non-canonical point')
+  const key = createPublicKey({ key: Buffer.concat([SPKI_PREFIX, bytes]), format: 'der', type: 'spki' })
+  const isSound = (signature: Uint8Array): boolean => signature.length === 64 && !startsWithWeakPoint(signature)
   return {
     hex: bytes.toString('hex'),
     verifies: (message, signature) => isSound(signature) && verify(null, message, key, signature),
@@ -67,9 +65,9 @@ export function signingKeyOf(seed: Uint8Array): SigningKey {
   }
 }
 
-function isWeakPoint(bytes: Uint8Array): boolean {
+function startsWithWeakPoint(bytes: Uint8Array): boolean {
   if (!WEAK_MIDDLES.has(bytes[16])) return false
-  const y = littleEndian(bytes) & ((1n << 255n) - 1n)
+  const y = littleEndian(bytes.subarray(0, 32)) & ((1n << 255n) - 1n)
   return y >= FIELD || SMALL_ORDER.has(y)
 }
 
@@ -77,10 +75,9 @@ function littleEndian(bytes: Uint8Array): bigint {
   return BigInt(`0x${Buffer.from(bytes).reverse().toString('hex')}`)
 }
 
-function invalid(reason: string, cause?: unknown): Fault {
+function invalid(reason: string): Fault {
   return new Fault('KEY_INVALID', {
     message: `Cannot use the Ed25519 key: ${reason}`,
     hint: 'Use the key that "symbi audit key" printed for this project',
-    cause,
   })
 }

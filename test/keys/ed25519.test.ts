@@ -121,6 +121,16 @@ describe('a public key', () => {
     expect(nodeSays(identity, Buffer.concat([identity, Buffer.alloc(32)]))).toBe(true)
   })
 
+  test('that is no point of the curve verifies nothing', async () => {
+    const nowhere = [2n, 5n, 7n, 8n, 11n, 12n].filter((y) => decode(y, 0n) === null)
+    expect(nowhere.length).toBeGreaterThan(0)
+    for (const y of nowhere) {
+      const { verifies, verifiesElsewhere } = parsePublicKey(encodeY(y, 0n).toString('hex'))
+      const signature = Buffer.from(key.sign(message))
+      expect([verifies(message, signature), await verifiesElsewhere(message, signature)]).toEqual([false, false])
+    }
+  })
+
   test('next to a weak point is not refused as weak', () => {
     const honest = [2n, 3n, P - 2n, P - 3n, P - 4n, ...smallOrder.flatMap(({ y }) => [y + 1n, y - 1n])]
       .filter((y) => y > 1n && y < P - 1n && decode(y, 0n) !== null)
