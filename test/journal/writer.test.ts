@@ -295,12 +295,17 @@ describe('appending', () => {
   })
 
   test('what a caller changes in its list after handing it over is not written', async () => {
-    await using journal = await fresh()
-    const list = [entry(started)]
+    const beforeSync = gate()
+    const faulty = faultyWorld(world, [{ on: 'syncData', gate: beforeSync }])
+    await using journal = await fresh(faulty)
+    const first = journal.append([entry(started)])
+    await beforeSync.reached
+    const list = [entry(output('judged'))]
     const appended = journal.append(list)
     list.push(entry(output('smuggled')))
-    await appended
-    expect(await entriesOf(journal)).toEqual([started])
+    beforeSync.open()
+    await Promise.all([first, appended])
+    expect(await entriesOf(journal)).toEqual([started, output('judged')])
   })
 
   test('goes on when its caller gives up: a started write completes on its own', async () => {
@@ -533,7 +538,9 @@ describe('after an unconfirmed outcome', () => {
         })
       }
       expect(readFileSync(journal.audit.path).equals(before)).toBe(true)
-      for (const event of [receipt(true), output('cleanup'), terminated]) await journal.append([entry(event)])
+      for (const event of [receipt(false), output('cleanup')]) await journal.append([entry(event)])
+      await expect(journal.append([entry(intent)])).rejects.toMatchObject({ code: 'RECONCILIATION_REQUIRED' }) // for ever
+      await journal.append([entry(terminated)])
       expect(await entriesOf(journal)).toHaveLength(5)
     },
   )
