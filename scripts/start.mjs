@@ -39,15 +39,15 @@ function projectIn(args) {
 }
 
 /**
- * Whether the project must be created first. A request for help creates nothing, and a project without a name is left to
- * the command line, which explains itself better.
+ * Whether the project must be created first, or its creation finished: `symbi init` writes its settings last. A request for
+ * help creates nothing, and a project without a name is left to the command line, which explains itself better.
  *
  * @param {readonly string[]} args
  * @param {string} project
  */
 export function needsProject(args, project) {
   if (project === '' || args.includes('--help') || args.includes('-h')) return false
-  return !existsSync(join(resolve(project), '.symbiont'))
+  return !existsSync(join(resolve(project), 'symbiont.toml'))
 }
 
 /**

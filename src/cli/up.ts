@@ -39,7 +39,7 @@ async function up(cli: Cli, options: CommonOptions): Promise<number> {
   try {
     const model = await chooseModel(world, project, config)
     let policies: PolicyNews | null = null
-    await using runtime = await openRuntime({
+    const runtime = await openRuntime({
       world,
       project: project.root,
       provider: model.provider,
@@ -50,16 +50,21 @@ async function up(cli: Cli, options: CommonOptions): Promise<number> {
       report: (what, error) => log.write('error', what, { error }),
       ...(config.insecureAllowAll ? { insecureAllowAll: openGate(cli, log) } : {}),
     })
-    await using service = await serve(runtime, { ...serveOptions(config), log })
-    const { url, chatUrl } = service.server
-    if (options.json) console.result(JSON.stringify({ event: 'listening', api: url, ws: chatUrl }))
-    else {
-      const access = await accessOf(world, project, config)
-      for (const line of banner({ url, chatUrl, project, policies, model, access, paint: console.paint })) {
-        console.result(line)
+    try {
+      const service = await serve(runtime, { ...serveOptions(config), log })
+      try {
+        const { url, chatUrl } = service.server
+        const access = await accessOf(world, project, config)
+        const facts = { url, chatUrl, project, policies, model, access, paint: console.paint }
+        const lines = options.json ? [JSON.stringify({ event: 'listening', api: url, ws: chatUrl })] : banner(facts)
+        for (const line of lines) console.result(line)
+        return await untilTheEnd(service, stopping, cli, options.json === true, log)
+      } finally {
+        await service.cancelNow() // nothing is left of it unless something failed above
       }
+    } finally {
+      await runtime.close()
     }
-    return await untilTheEnd(service, stopping, cli, options.json === true, log)
   } finally {
     stopping.forget()
   }

@@ -38,6 +38,8 @@ describe('the project', () => {
     expect(needsProject(['-h'], folder.of('new'))).toBe(false)
     expect(needsProject(['--project'], '')).toBe(false)
     await mkdir(folder.of('old', '.symbiont'), { recursive: true })
+    expect(needsProject([], folder.of('old')), 'its creation was interrupted').toBe(true)
+    await writeFile(folder.of('old', 'symbiont.toml'), '')
     expect(needsProject([], folder.of('old'))).toBe(false)
   })
 

@@ -8,6 +8,9 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Console } from '../../src/cli/console.ts'
+import { run } from '../../src/cli/program.ts'
+import { nodeWorld, type World } from '../../src/world/index.ts'
 import { type TemporaryFolder, temporaryFolder } from './folder.ts'
 import { ROOT } from './sources.ts'
 
@@ -137,11 +140,45 @@ export interface DemoProject extends TemporaryFolder {
   readonly token: string
 }
 
-/** A fresh project, made by `symbi init`. */
+/** A fresh project, made by `symbi init` in this process, which costs a tenth of starting one. */
 export async function demoProject(): Promise<DemoProject> {
   const folder = await temporaryFolder()
-  const { code, stderr } = await symbi(['init', '--project', folder.path, '--no-interact'])
+  const { code, stderr } = await inProcess(['init', '--project', folder.path, '--no-interact'])
   if (code !== 0) throw new Error(`symbi init ended with ${code}: ${stderr}`)
   const token = (await readFile(folder.of('.symbiont', 'chat.token'), 'utf8')).trim()
   return { ...folder, token }
+}
+
+/** Runs a command in this process, for what no real machine can be brought to: a world that fails, or is another one. */
+export async function inProcess(
+  args: readonly string[],
+  { env = {}, world = nodeWorld() }: { readonly env?: Readonly<Record<string, string>>; readonly world?: World } = {},
+): Promise<Ran> {
+  const lines = { stdout: '', stderr: '' }
+  const console: Console = {
+    result: (line) => {
+      lines.stdout += `${line}\n`
+    },
+    note: (line) => {
+      lines.stderr += `${line}\n`
+    },
+    progress: () => undefined,
+    paint: (_style, text) => text,
+    interactive: false,
+    typed: false,
+    async *lines() {
+      yield* [] as string[]
+    },
+    onInterrupt: () => () => undefined,
+  }
+  const code = await run(args, { world, env, console })
+  return { code, signal: null, ...lines }
+}
+
+/** The JSON lines of an output. */
+export function jsonLines(text: string): readonly Record<string, unknown>[] {
+  return text
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line))
 }
