@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { errorsPage } from '../../scripts/docs.mjs'
+import { configurationPage, errorsPage } from '../../scripts/docs.mjs'
+import { SETTINGS } from '../../src/cli/settings.ts'
 import { CODES } from '../../src/core/index.ts'
 import { pathsIn, ROOT } from '../support/sources.ts'
 
@@ -16,6 +17,14 @@ const declared: Readonly<Record<string, string>> = { ...manifest.dependencies, .
 
 test('docs/errors.md says what the table of codes says', () => {
   expect(read('docs/errors.md'), 'run "npm run docs"').toBe(errorsPage(CODES))
+})
+
+test('docs/configuration.md lists every setting with its option, variable, member and default, and no other', () => {
+  const page = read('docs/configuration.md')
+  expect(page, 'run "npm run docs"').toBe(configurationPage(page, SETTINGS))
+  const listed = new Set([...page.matchAll(/`(SYMB\w+|[A-Z]+_(?:API_KEY|BASE_URL|MODEL))`/g)].map(([, name]) => name))
+  const known = new Set(Object.values<{ readonly env?: string }>(SETTINGS).map(({ env }) => env))
+  expect([...listed].filter((name) => !known.has(name) && name !== 'SYMBIONT_MASTER_KEY')).toEqual([])
 })
 
 test('docs/dependencies.md lists every dependency with its version and licence, and nothing else', () => {

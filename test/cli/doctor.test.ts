@@ -1,0 +1,259 @@
+import { appendFile, chmod, copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { newId } from '../../src/core/index.ts'
+import { openRuntime, scripted } from '../../src/runtime/index.ts'
+import { nodeWorld } from '../../src/world/index.ts'
+import { type DemoProject, demoProject, inProcess, jsonLines, startUp, symbi } from '../support/cli.ts'
+import { temporaryFolder } from '../support/folder.ts'
+
+const world = nodeWorld()
+
+/** Rows by check. Port 0 keeps the port of this machine out of it, unless a test says otherwise. */
+async function doctor(project: string, ...more: string[]) {
+  const { code, stdout } = await inProcess(['doctor', '--project', project, '--json', '--port', '0', ...more])
+  const rows = Object.fromEntries(jsonLines(stdout).map((row) => [String(row.check), row]))
+  const failed = Object.values(rows).flatMap(({ check, status }) => (status === 'failed' ? [check] : []))
+  return { code, rows, failed }
+}
+
+/** A project with two finished runs behind it. */
+async function usedProject(): Promise<DemoProject> {
+  const project = await demoProject()
+  const provider = await scripted({ path: project.of('demo-model.json') }, world)
+  await using runtime = await openRuntime({ project: project.path, provider })
+  await runtime.ask('Inspect system health')
+  await runtime.ask('hello')
+  return project
+}
+
+const journalsOf = async (project: DemoProject): Promise<readonly string[]> =>
+  (await readdir(project.of('.symbiont', 'governed')))
+    .filter((name) => name.endsWith('.jsonl'))
+    .map((name) => project.of('.symbiont', 'governed', name))
+
+test('doctor finds a fresh project fit, prints a table, and exits 0', async () => {
+  await using project = await demoProject()
+  const { code, stdout, stderr } = await symbi(['doctor', '--project', project.path, '--port', '0'])
+  expect([code, stderr]).toEqual([0, ''])
+  const checks = ['project', 'configuration', 'node', 'platform', 'layout', 'modes', 'disk', 'signing key', 'policies']
+  for (const check of [...checks, 'model', 'port', 'journals', 'claims']) {
+    expect(stdout).toMatch(new RegExp(`^ok +${check} +\\S`, 'm'))
+  }
+})
+
+test('doctor --json prints one row a line, each with check, level, status, found and hint', async () => {
+  await using project = await usedProject()
+  const { code, rows } = await doctor(project.path)
+  expect(code).toBe(0)
+  for (const row of Object.values(rows)) {
+    expect(Object.keys(row)).toEqual(['check', 'level', 'status', 'found', 'hint'])
+    expect(row).toMatchObject({ level: 'required', status: 'ok', hint: null })
+  }
+  expect(rows.journals?.found).toBe('2 verified')
+  expect(rows.claims?.found).toBe('2 recorded')
+  expect(rows['signing key']?.found).toMatch(/^usable, public key [0-9a-f]{64}$/)
+})
+
+test('doctor changes nothing', async () => {
+  await using project = await usedProject()
+  const before = await readdir(project.path, { recursive: true })
+  await doctor(project.path)
+  expect(await readdir(project.path, { recursive: true })).toEqual(before)
+})
+
+describe('doctor fails, with exit 1, on', () => {
+  let project: DemoProject
+  beforeAll(async () => {
+    project = await usedProject()
+  })
+  afterAll(async () => await project[Symbol.asyncDispose]())
+
+  test('a journal that was edited', async () => {
+    const [path = ''] = await journalsOf(project)
+    const text = await readFile(path, 'utf8')
+    await writeFile(path, text.replace('"iteration":0', '"iteration":1'))
+    const { code, rows, failed } = await doctor(project.path)
+    expect([code, failed]).toEqual([1, ['journals', 'claims']])
+    expect(rows.journals).toMatchObject({
+      found: '1 cannot be verified, 1 verified',
+      items: [expect.stringContaining('.jsonl: ')],
+    })
+    await writeFile(path, text)
+  })
+
+  test('a journal under the name of another run', async () => {
+    const [path = ''] = await journalsOf(project)
+    const other = path.replace(/[^.]+\.jsonl$/, `${newId('run', world.random)}.jsonl`)
+    await copyFile(path, other)
+    expect(await doctor(project.path)).toMatchObject({ code: 1, failed: ['journals'] })
+    await rm(other)
+  })
+
+  test('a claim that is not one', async () => {
+    const path = project.of('.symbiont', 'invocations', `${'0'.repeat(64)}.jsonl`)
+    await writeFile(path, '{"kind":"nothing"}\n', { mode: 0o600 })
+    const { code, rows } = await doctor(project.path)
+    expect(code).toBe(1)
+    expect(rows.claims).toMatchObject({ status: 'failed', found: '1 cannot be judged, 2 recorded' })
+    await rm(path)
+  })
+
+  test('a folder or file that others may use, each by its name', async () => {
+    await chmod(project.of('.symbiont', 'governed'), 0o755)
+    await chmod(project.of('.symbiont', 'chat.token'), 0o644)
+    await chmod(project.of('.symbiont', 'api-keys.json'), 0o640)
+    const { code, rows } = await doctor(project.path)
+    expect([code, rows.modes?.status]).toEqual([1, 'failed'])
+    expect(rows.modes?.items).toEqual([
+      expect.stringMatching(/^governed: .*0755/),
+      expect.stringMatching(/^chat\.token: .*0644/),
+      expect.stringMatching(/^API keys: .*0640/),
+    ])
+    await chmod(project.of('.symbiont', 'governed'), 0o700)
+    await chmod(project.of('.symbiont', 'chat.token'), 0o600)
+    await chmod(project.of('.symbiont', 'api-keys.json'), 0o600)
+  })
+
+  test('a signing key of a wrong size, or none where there are journals', async () => {
+    const path = project.of('.symbiont', 'governed', 'audit-signing.key')
+    const seed = await readFile(path)
+    await writeFile(path, seed.subarray(1))
+    expect((await doctor(project.path)).failed).toEqual(['signing key', 'journals', 'claims'])
+    await rm(path)
+    expect((await doctor(project.path)).rows['signing key']).toMatchObject({
+      status: 'failed',
+      hint: expect.stringContaining('backup'),
+    })
+    await writeFile(path, seed, { mode: 0o600 })
+  })
+
+  test('a policy with an error, and names the line', async () => {
+    const path = project.of('policies', 'mine.cedar')
+    await writeFile(path, 'permit (\n  principal, action')
+    const { code, rows, failed } = await doctor(project.path)
+    expect([code, failed]).toEqual([1, ['policies']])
+    expect(String(rows.policies?.items)).toContain('mine.cedar')
+    await rm(path)
+  })
+
+  test('settings that cannot be used, and goes on with what needs none', async () => {
+    const path = project.of('symbiont.toml')
+    const text = await readFile(path, 'utf8')
+    await writeFile(path, '[server]\nprot = 1\n')
+    const { code, rows, failed } = await doctor(project.path)
+    expect([code, failed]).toEqual([1, ['configuration']])
+    expect(rows).toMatchObject({
+      port: { status: 'skipped' },
+      model: { status: 'skipped' },
+      journals: { status: 'ok' },
+    })
+    await writeFile(path, text)
+  })
+
+  test('a model that cannot be chosen', async () => {
+    expect((await doctor(project.path, '--provider', 'scripted:absent.json')).failed).toEqual(['model'])
+  })
+
+  test('a port in use by somebody else', async () => {
+    const other = createServer().listen(0, '127.0.0.1')
+    await new Promise((resolve) => other.once('listening', resolve))
+    const { port } = other.address() as AddressInfo
+    const { rows } = await doctor(project.path, '--port', String(port))
+    expect(rows.port).toMatchObject({ status: 'failed', found: expect.stringContaining('EADDRINUSE') })
+    await new Promise((resolve) => other.close(resolve))
+  })
+
+  test('a disk that takes no more', async () => {
+    const create: typeof world.files.create = async (path, mode) => {
+      const file = await world.files.create(path, mode)
+      if (file === null || !path.includes('.doctor.')) return file
+      const append = async (): Promise<void> => {
+        throw Object.assign(
+          new (await import('../../src/core/index.ts')).Fault('STORAGE_FULL', { message: 'Cannot store: full' }),
+        )
+      }
+      return new Proxy(file, { get: (target, name) => (name === 'append' ? append : Reflect.get(target, name)) })
+    }
+    const full = { ...world, files: { ...world.files, create } }
+    const args = ['doctor', '--project', project.path, '--json', '--port', '0']
+    const { code, stdout } = await inProcess(args, { world: full })
+    expect(code).toBe(1)
+    expect(jsonLines(stdout)).toContainEqual(
+      expect.objectContaining({ check: 'disk', status: 'failed', found: 'Cannot store: full' }),
+    )
+    expect((await readdir(project.of('.symbiont'))).filter((name) => name.includes('doctor'))).toEqual([])
+  })
+
+  test('a folder that is not there, and skips what it cannot look at', async () => {
+    await using empty = await temporaryFolder()
+    const { code, rows, failed } = await doctor(empty.of('absent'))
+    expect([code, failed]).toEqual([1, ['project']])
+    expect(rows).toMatchObject({ node: { status: 'ok' }, layout: { status: 'skipped' }, claims: { status: 'skipped' } })
+  })
+
+  test('a platform without the guarantees that evidence needs', async () => {
+    const weak = { ...world, files: { ...world.files, durable: false } }
+    const { code, stdout } = await inProcess(['doctor', '--project', project.path, '--json', '--port', '0'], {
+      world: weak,
+    })
+    expect(code).toBe(1)
+    expect(jsonLines(stdout)).toContainEqual(expect.objectContaining({ check: 'platform', status: 'failed' }))
+  })
+})
+
+describe('doctor warns, with exit 0, about', () => {
+  test('unresolved invocations, which it lists, and unfinished last lines', async () => {
+    await using project = await usedProject()
+    const [path = ''] = await journalsOf(project)
+    const text = await readFile(path, 'utf8')
+    await writeFile(path, text.slice(0, -20)) // what a crash in the last write leaves behind
+    const { code, rows } = await doctor(project.path)
+    expect(code).toBe(0)
+    expect(rows.journals).toMatchObject({ status: 'warning', found: '2 verified, 1 with an unfinished last line' })
+    expect(rows.claims).toMatchObject({
+      status: 'warning',
+      found: '1 recorded, 1 unresolved',
+      items: [expect.stringMatching(/^ws:chat:v1 [0-9a-f-]{36}$/)],
+    })
+  })
+
+  test('a claim that a crash cut off before it named a journal', async () => {
+    await using project = await demoProject()
+    await mkdir(project.of('.symbiont', 'invocations'), { mode: 0o700 })
+    const path = project.of('.symbiont', 'invocations', `${'1'.repeat(64)}.jsonl`)
+    await writeFile(path, '', { mode: 0o600 })
+    await appendFile(path, '{"kind":"cla')
+    const { code, rows } = await doctor(project.path)
+    expect([code, rows.claims?.status, rows.claims?.found]).toEqual([0, 'warning', '1 unresolved'])
+  })
+
+  test('a name that the making of the key left behind', async () => {
+    await using project = await usedProject()
+    await writeFile(project.of('.symbiont', 'governed', '.audit-signing.key.0011.tmp'), '', { mode: 0o600 })
+    const { code, rows } = await doctor(project.path)
+    expect([code, rows['signing key']?.status, rows['signing key']?.items]).toEqual([
+      0,
+      'warning',
+      ['.audit-signing.key.0011.tmp'],
+    ])
+  })
+
+  test('a project without a key in force', async () => {
+    await using project = await demoProject()
+    await inProcess(['keys', 'revoke', 'chat', '--project', project.path])
+    expect((await doctor(project.path)).rows.modes).toMatchObject({
+      status: 'warning',
+      found: expect.stringContaining('0 API keys'),
+    })
+  })
+})
+
+test('doctor beside a running server finds its port taken by its own project', async () => {
+  await using project = await demoProject()
+  await using server = await startUp(project.path)
+  const { port } = new URL(server.api)
+  const { code, rows } = await doctor(project.path, '--port', port)
+  expect([code, rows.port?.found]).toEqual([0, `${port} is used by the running server of this project`])
+})
