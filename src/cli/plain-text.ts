@@ -55,7 +55,8 @@ function wrapLine(line: string, columns: number): string[] {
     width = 0
   }
   for (const word of line.split(/(?<= )/)) {
-    if (width > 0 && width + widthOf(word.trimEnd()) > columns) end()
+    const wordWidth = widthOf(word.trimEnd())
+    if (width > 0 && wordWidth <= columns && width + wordWidth > columns) end()
     for (const letter of word) {
       const more = widthOf(letter)
       if (width + more > columns && letter !== ' ') end()

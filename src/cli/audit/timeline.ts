@@ -50,7 +50,7 @@ export interface Totals {
 export function timelineOf(entries: readonly Entry[], report: RecoveryReport): Timeline {
   const scribe = new Scribe(report)
   const opening: Line[] = []
-  const blocks: { iteration: number; startMs: number; lines: Line[] }[] = []
+  const blocks: { iteration: number; asked: boolean; startMs: number; lines: Line[] }[] = []
   const first = entries[0]
   let before = first
   for (const entry of entries) {
@@ -58,21 +58,41 @@ export function timelineOf(entries: readonly Entry[], report: RecoveryReport): T
     before = entry
     const said = scribe.linesOf(entry).map((line) => ({ ...line, sequence: entry.sequence, afterMs }))
     if (said.length === 0) continue
+    const asks = isInference(entry.event)
     const isClosing = entry.event.kind === 'Terminated'
-    if (entry.iteration === 0 && blocks.length === 0 && !isClosing) {
+    if (blocks.length === 0 && entry.iteration === 0 && !asks && !isClosing) {
       opening.push(...said)
       continue
     }
     let block = blocks.at(-1)
-    if (block === undefined || (block.iteration !== entry.iteration && !isClosing)) {
-      block = { iteration: entry.iteration, startMs: first === undefined ? 0 : msBetween(first, entry), lines: [] }
+    if (block === undefined || asks || (block.iteration !== entry.iteration && !block.asked && !isClosing)) {
+      const startMs = first === undefined ? 0 : msBetween(first, entry)
+      block = { iteration: asks ? entry.iteration + 1 : entry.iteration, asked: asks, startMs, lines: [] }
       blocks.push(block)
+    }
+    if (block.asked && !asks && !isClosing && !isAnswer(entry.event)) {
+      block.iteration = entry.iteration // the loop counts an iteration from the answer on
+      block.asked = false
     }
     block.lines.push(...said)
   }
   const last = entries.at(-1)
   const tookMs = first === undefined || last === undefined ? 0 : msBetween(first, last)
-  return { opening, blocks, totals: { ...scribe.totals(), tookMs } }
+  return { opening, blocks: blocks.map(({ asked: _, ...block }) => block), totals: { ...scribe.totals(), tookMs } }
+}
+
+/** Asking the model begins a block: what follows is what came of it. */
+function isInference({ kind }: Event): boolean {
+  return kind === 'BudgetReservationStarted' || kind === 'InferenceRequested' || kind === 'DirectInferenceRequested'
+}
+
+function isAnswer({ kind }: Event): boolean {
+  return (
+    kind === 'BudgetReservationFinished' ||
+    kind === 'InferenceCompleted' ||
+    kind === 'DirectInferenceResponseReceived' ||
+    kind === 'DirectInferenceFinished'
+  )
 }
 
 function msBetween(from: Entry, to: Entry): number {

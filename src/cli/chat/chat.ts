@@ -37,6 +37,7 @@ export function register(program: Command, cli: Cli, exit: ExitCode): void {
       const id = chosenId(options.id)
       const content = await contentOf(cli, words)
       refuseHalf(options, content)
+      const waitMsMax = waitMs(options.wait)
       const token = await findToken(cli, options)
       const url = await findUrl(cli, options)
       if (isExposed(url)) cli.console.note('warning: the token and the chat cross the network unencrypted; use wss://')
@@ -45,7 +46,7 @@ export function register(program: Command, cli: Cli, exit: ExitCode): void {
         world: cli.world,
         connect: async (signal) => Link.open({ url: await findUrl(cli, options), token }, cli.world, signal),
         onProgress: (progress) => teller.progress(progress),
-        waitMsMax: waitMs(options.wait),
+        waitMsMax,
       })
       if (content === null) {
         await conversation.connect(new AbortController().signal)
@@ -109,6 +110,7 @@ function tellerFor(cli: Cli, options: ChatOptions & CommonOptions, content: stri
   const text = content === null ? '<the same text>' : content.length > 200 ? '<the same text>' : shellWord(content)
   return textTeller(cli, {
     project: options.project,
+    ownServer: options.url === undefined,
     brief: content === null,
     lookUpLine: (id) => `${programName(cli)} chat --inspect --id ${id}${flags} ${text}`,
   })

@@ -71,6 +71,8 @@ const EVENTS: Readonly<Record<Exclude<Progress['kind'], 'Said'> | ServerSaid['ty
 export interface TextTellerOptions {
   readonly project: string
   readonly lookUpLine: LookUpLine
+  /** True when the server is the one of the project, so that its evidence lies there. */
+  readonly ownServer: boolean
   /** Between messages of one sitting, what was explained once is not explained again. */
   readonly brief: boolean
 }
@@ -164,7 +166,8 @@ class TextTeller implements Teller {
         return
       }
       case 'PolicyDecision': {
-        const { decision, action, reason } = message
+        const { decision, reason } = message
+        const action = message.action === '1 actions' ? '1 action' : message.action
         if (decision === 'allow') this.#line('allowed', oneLine(`${action}: ${reason}`, columns - 12), 'green')
         else this.#line('DENIED', oneLine(`${action}: ${reason}`), 'red')
         return
@@ -204,9 +207,12 @@ class TextTeller implements Teller {
     }
   }
 
+  /** The project's own journals are found by their run; of another server only the path is known. */
   #verifyLine({ path, run_id }: AuditReference): string {
-    const { project } = this.#options
-    return `${programName(this.#cli)} audit verify ${shellWord(oneLine(path))} --run-id ${run_id}${projectFlag(project)}`
+    const { project, ownServer } = this.#options
+    const program = programName(this.#cli)
+    if (ownServer) return `${program} audit verify ${run_id}${projectFlag(project)}`
+    return `${program} audit verify ${shellWord(oneLine(path))} --run-id ${run_id} --public-key <hex>`
   }
 
   #line(tag: string, text: string, style: Parameters<Paint>[0]): void {
