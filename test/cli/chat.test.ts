@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { newId } from '../../src/core/index.ts'
 import {
   build,
+  command,
   cuttableProxy,
   linesOf,
   playedServer,
@@ -67,7 +68,7 @@ describe('one message', LONG, () => {
   test('that fails exits 1, with the code and the reason', async () => {
     await using project = await testProject()
     await using _server = await testServer(project)
-    const done = await symbi(['chat', 'fail', '--project', project.path])
+    const done = await command(['chat', 'fail', '--project', project.path])
     expect([done.code, done.stdout]).toEqual([1, ''])
     expect(done.stderr).toContain('error      LOOP_ERROR: The run failed: ')
   })
@@ -126,7 +127,7 @@ describe('an id', LONG, () => {
       }
       say(socket, { type: 'ChatChunk', request_id: frame.id, content: 'saved', done: true, replayed: true })
     })
-    const done = await symbi(['chat', 'hello', '--url', server.url], { env: { SYMBI_TOKEN: TOKEN } })
+    const done = await command(['chat', 'hello', '--url', server.url], { env: { SYMBI_TOKEN: TOKEN } })
     expect([done.code, done.stdout]).toEqual([0, 'saved\n'])
     expect(done.stderr).toContain('replayed   the saved answer; nothing ran now\n')
     expect(server.frames).toEqual(['ChatSend', 'ChatInspect', 'ChatInspect', 'ChatInspect'])
@@ -175,7 +176,7 @@ describe('an id', LONG, () => {
       void server[Symbol.asyncDispose]()
       socket.terminate()
     })
-    const done = await symbi(['chat', 'it', "isn't", '--wait', '2', '--url', server.url], {
+    const done = await command(['chat', 'it', "isn't", '--wait', '2', '--url', server.url], {
       env: { SYMBI_TOKEN: TOKEN },
     })
     expect([done.code, done.stdout]).toEqual([2, ''])
@@ -187,8 +188,8 @@ describe('an id', LONG, () => {
     await using project = await testProject()
     await using server = await testServer(project)
     const id = freshId()
-    const ask = (...more: string[]): ReturnType<typeof symbi> =>
-      symbi(['chat', '--json', '--project', project.path, '--id', id.toUpperCase(), ...more])
+    const ask = (...more: string[]): ReturnType<typeof command> =>
+      command(['chat', '--json', '--project', project.path, '--id', id.toUpperCase(), ...more])
     const unknown = await ask('--inspect', 'count')
     expect(unknown.code).toBe(1)
     expect(linesOf(unknown.stdout).at(-1)).toMatchObject({ status: 'not_found', code: 'INVOCATION_NOT_FOUND' })
@@ -237,7 +238,7 @@ describe('a refusal of the server', LONG, () => {
     await using server = await playedServer((frame, socket) =>
       say(socket, { type: 'Error', request_id: frame.id, code, message: 'so it is\u001b[2J. Do this next' }),
     )
-    const done = await symbi(['chat', 'hello', '--url', server.url], { env: { SYMBI_TOKEN: TOKEN } })
+    const done = await command(['chat', 'hello', '--url', server.url], { env: { SYMBI_TOKEN: TOKEN } })
     expect([done.code, done.stdout]).toEqual([exit, ''])
     expect(done.stderr).toContain(`error      ${code}: so it is. Do this next\n`)
   })
@@ -246,7 +247,7 @@ describe('a refusal of the server', LONG, () => {
     await using project = await testProject()
     await using _server = await testServer(project)
     const content = '\u0001'.repeat(60_000) // six bytes each on the wire
-    const done = await symbi(['chat', '--json', '-', '--project', project.path], { input: content })
+    const done = await command(['chat', '--json', '-', '--project', project.path], { input: content })
     expect(done.code).toBe(1)
     expect(linesOf(done.stdout).at(-1)).toMatchObject({ status: 'refused', code: 'MESSAGE_TOO_LARGE' })
     expect(linesOf(done.stdout).filter(({ event }) => event === 'sending')).toHaveLength(1)
@@ -280,10 +281,10 @@ describe('the token', LONG, () => {
     await writeFile(file, 'from.file\n')
     await chmod(file, 0o644)
     const base = ['chat', 'hello', '--url', server.url, '--project', project.path]
-    const warned = await symbi([...base, '--token-file', file], { env: { SYMBI_TOKEN: 'from.environment' } })
+    const warned = await command([...base, '--token-file', file], { env: { SYMBI_TOKEN: 'from.environment' } })
     expect(warned.stderr).toContain('warning: other users may read the token file')
-    await symbi(base, { env: { SYMBI_TOKEN: 'from.environment' } })
-    await symbi(base)
+    await command(base, { env: { SYMBI_TOKEN: 'from.environment' } })
+    await command(base)
     expect(seen).toEqual(['Bearer from.file', 'Bearer from.environment', `Bearer ${TOKEN}`])
   })
 
@@ -291,7 +292,7 @@ describe('the token', LONG, () => {
     await using project = await testProject()
     await using _server = await testServer(project)
     const ask = async (env: Record<string, string> = {}, ...more: string[]): Promise<readonly unknown[]> => {
-      const done = await symbi(['chat', 'hello', '--json', '--project', project.path, ...more], { env })
+      const done = await command(['chat', 'hello', '--json', '--project', project.path, ...more], { env })
       return [done.code, linesOf(done.stderr).at(-1)?.code]
     }
     expect(await ask({ SYMBI_TOKEN: 'not.right' })).toEqual([77, 'UNAUTHORIZED'])
@@ -318,14 +319,14 @@ describe('bad input', LONG, () => {
     [['hello'], 75, 'CONNECTION_LOST'],
   ])('%j exits %i with %s, and says nothing on stdout', async (args, exit, code) => {
     await using project = await testProject()
-    const done = await symbi(['chat', ...args, '--project', project.path])
+    const done = await command(['chat', ...args, '--project', project.path])
     expect([done.code, done.stdout]).toEqual([exit, ''])
     expect(done.stderr).toContain(`${code}: Cannot `)
     expect(done.stderr).toContain('hint: ')
   })
 
   test('a project that does not exist is said to be missing', async () => {
-    const done = await symbi(['chat', 'hello', '--project', 'no-such-folder'])
+    const done = await command(['chat', 'hello', '--project', 'no-such-folder'])
     expect([done.code, done.stdout]).toEqual([66, ''])
   })
 })
@@ -349,7 +350,7 @@ describe('a conversation', LONG, () => {
 
   test('leaves at once when the server or the token is wrong', async () => {
     await using project = await testProject()
-    const done = await symbi(['chat', '--project', project.path])
+    const done = await command(['chat', '--project', project.path])
     expect([done.code, done.stdout]).toEqual([75, ''])
   })
 })

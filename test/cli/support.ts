@@ -9,6 +9,8 @@ import { join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { buildWhenStale } from '../../scripts/build.mjs'
+import type { Console } from '../../src/cli/console.ts'
+import { run } from '../../src/cli/program.ts'
 import { openRuntime, type Runtime, type Service, scripted, serve, type Tool } from '../../src/runtime/index.ts'
 import { nodeWorld } from '../../src/world/index.ts'
 import { type TemporaryFolder, temporaryFolder } from '../support/folder.ts'
@@ -163,6 +165,29 @@ export function start(args: readonly string[], { cwd, env = {}, input }: RunOpti
 
 export function symbi(args: readonly string[], options: RunOptions = {}): Promise<Done> {
   return start(args, { input: '', ...options }).done
+}
+
+/** A command in this process, with a console that only keeps what it is told. For what needs no process of its own. */
+export async function command(args: readonly string[], { env = {}, input = '' }: RunOptions = {}): Promise<Done> {
+  const out = { stdout: '', stderr: '' }
+  const console: Console = {
+    result: (line) => {
+      out.stdout += `${line}\n`
+    },
+    note: (line) => {
+      out.stderr += `${line}\n`
+    },
+    progress: () => undefined,
+    paint: (_style, text) => text,
+    interactive: false,
+    typed: false,
+    lines: async function* () {
+      if (input !== '') yield* input.split('\n')
+    },
+    onInterrupt: () => () => undefined,
+  }
+  const code = await run(args, { world, env, console })
+  return { code, ...out }
 }
 
 /** Objects of JSON lines. */

@@ -1,0 +1,8 @@
+import { expect, test } from 'vitest'
+import { pathsIn } from '../../src/cli/project-paths.ts'
+import { projectAt } from '../../src/runtime/index.ts'
+
+test('the commands that only look know the layout that the runtime writes', () => {
+  const { keyFile: _, ...written } = projectAt('/srv/project')
+  expect(pathsIn('/srv/project')).toMatchObject(written)
+})
