@@ -32,6 +32,7 @@ export async function openPrivateFile(
 /** A folder, a socket: the system refuses to open them, and so do we, as what they are. */
 const NO_REGULAR_FILE: readonly unknown[] = ['EISDIR', 'ENXIO']
 
+/** A name that leads to no file is refused by the World, which says what it met and cannot say what we wanted there. */
 async function opened(
   world: World,
   path: string,
@@ -43,6 +44,7 @@ async function opened(
   } catch (error) {
     if (isFault(error) && NO_REGULAR_FILE.includes(error.facts.errno))
       throw unsafe(rule, 'it is no regular file', error)
+    if (isFault(error, 'STORAGE_UNSAFE')) throw unsafe(rule, error.message.replace(/^Cannot \w+: /, ''), error)
     throw error
   }
 }

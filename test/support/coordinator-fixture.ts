@@ -271,10 +271,13 @@ function replyTo({ messages }: Conversation): InferenceResponse {
 export class ChatClient {
   readonly #socket: WebSocket
   readonly #received: ServerMessage[] = []
+  /** The close code, once the connection is gone. */
+  readonly closed: Promise<number>
   #waiting: (() => void) | null = null
 
   private constructor(socket: WebSocket) {
     this.#socket = socket
+    this.closed = new Promise((resolve) => socket.once('close', resolve))
     socket.on('message', (data) => {
       const message = JSON.parse(String(data)) as ServerMessage
       if (message.type === 'Pong') return
@@ -324,10 +327,19 @@ export class ChatClient {
     }
   }
 
-  close(): Promise<void> {
-    const closed = new Promise<void>((resolve) => this.#socket.once('close', () => resolve()))
+  async close(): Promise<void> {
     this.#socket.close()
-    return closed
+    await this.closed
+  }
+
+  /** Stops reading from the network, as a client does that is stuck. */
+  stopReading(): void {
+    this.#socket.pause()
+  }
+
+  /** Ends the connection without a word. */
+  terminate(): void {
+    this.#socket.terminate()
   }
 }
 

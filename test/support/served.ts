@@ -15,10 +15,13 @@ import { nodeWorld } from '../../src/world/index.ts'
 import { ChatClient } from './coordinator-fixture.ts'
 
 type Options = Omit<RuntimeOptions, 'project'> & {
+  /** Its owner removes it. Default: one of its own. */
   readonly project?: TemporaryProject
   /** Cedar text by file name, beside the policy of a fresh project. */
   readonly policies?: Readonly<Record<string, string>>
   readonly serve?: Partial<Parameters<typeof serve>[1]>
+  /** False: one admin token without a key file, which spares the hash. Default true. */
+  readonly withKey?: boolean
 }
 
 export interface Served extends AsyncDisposable {
@@ -32,21 +35,27 @@ export interface Served extends AsyncDisposable {
   key(): PublicKey
   entries(audit: AuditReference): Promise<readonly Entry[]>
   kinds(audit: AuditReference): Promise<readonly EventKind[]>
-  /** Ends server and runtime, and checks that nobody holds anything. */
+  /** Ends server and runtime, and checks that nobody holds anything and every journal verifies. */
   finish(): Promise<void>
 }
 
 export async function served(options: Options): Promise<Served> {
-  const { policies = {}, serve: serveOptions = {}, ...rest } = options
+  const { policies = {}, serve: serveOptions = {}, withKey = true, ...rest } = options
   const project = options.project ?? temporaryProject()
   for (const [name, text] of Object.entries(policies)) project.policy(name, text)
   const reports: string[] = []
   const report = (what: string, error: unknown): void => void reports.push(`${what}: ${String(error)}`)
   const world = options.world ?? nodeWorld()
   const runtime = await openRuntime({ report, ...rest, world, project: project.path })
-  const token = await tokenFor(runtime)
+  const token = withKey ? await tokenFor(runtime) : 'legacy-token'
   const log = { write: () => undefined }
-  const service = await serve(runtime, { log, port: 0, rateLimit: null, ...serveOptions })
+  const service = await serve(runtime, {
+    log,
+    port: 0,
+    rateLimit: null,
+    ...(withKey ? {} : { legacyToken: token }),
+    ...serveOptions,
+  })
   const governed = join(project.path, '.symbiont', 'governed')
   const key = (): PublicKey => signingKeyOf(readFileSync(join(governed, 'audit-signing.key'))).publicKey
   const entries = (audit: AuditReference): Promise<readonly Entry[]> => {
@@ -61,7 +70,7 @@ export async function served(options: Options): Promise<Served> {
     await service.close({ drainMs: 0 })
     expect(runtime.coordinator.holders).toBe(0)
     for (const name of existingJournals(governed)) await verify(nodeWorld(), join(governed, name), key())
-    project[Symbol.dispose]()
+    if (options.project === undefined) project[Symbol.dispose]()
   }
   return {
     project,
@@ -75,7 +84,7 @@ export async function served(options: Options): Promise<Served> {
     finish,
     [Symbol.asyncDispose]: async () => {
       await service.cancelNow()
-      project[Symbol.dispose]()
+      if (options.project === undefined) project[Symbol.dispose]()
     },
   }
 }
