@@ -8,7 +8,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
-import type { ApiKeys, Caller } from '../access/index.ts'
+import type { ApiKeys } from '../access/index.ts'
 import { assert, Bug, Fault, type Json, messageOf, readJson } from '../core/index.ts'
 import type { ServerLimits, World } from '../world/index.ts'
 import { authenticateHttp, requireAdmin, requireAgent } from './credentials.ts'
@@ -27,6 +27,7 @@ import type { Log } from './log.ts'
 import type { Route } from './mount.ts'
 import { type Refusal, refusalOf, refuseSocket, SECURITY_HEADERS } from './refusal.ts'
 import { agentOf, RouteFailure } from './routes.ts'
+import { type Visit, Visits } from './visits.ts'
 
 export type HttpAppParts = {
   readonly routes: readonly Route[]
@@ -40,21 +41,12 @@ export type HttpAppParts = {
 export type HttpApp = {
   readonly app: FastifyInstance
   readonly server: Server
+  /** True while a request of this connection is without its answer. */
+  isAnswering(socket: Duplex): boolean
   /** Resolves when no admitted request is without its answer. */
   idle(): Promise<void>
   /** Aborts the work of every request that is still running. */
   stop(): void
-}
-
-/** What we know of a request beside its own text. */
-type Visit = {
-  readonly socket: Duplex
-  readonly address: string
-  readonly startMs: number
-  /** Aborted when the client is gone or the server gives up. */
-  readonly work: AbortController
-  route: string | null
-  caller: Caller | null
 }
 
 const JSON_DEPTH_MAX = 128
@@ -62,8 +54,7 @@ const PARAM_CHARS_MAX = 512
 
 export async function buildHttpApp(parts: HttpAppParts, world: World): Promise<HttpApp> {
   const visits = new WeakMap<IncomingMessage, Visit>()
-  const active = new Set<Visit>()
-  const idlers: (() => void)[] = []
+  const active = new Visits()
   const holder: { server: Server | null } = { server: null }
   const app = fastify({
     serverFactory: (handler) => {
@@ -71,16 +62,11 @@ export async function buildHttpApp(parts: HttpAppParts, world: World): Promise<H
         const address = meet(request, response, parts)
         if (address === null) return
         const startMs = world.clock.monotonicMs()
-        const work = new AbortController()
-        const visit: Visit = { socket: request.socket, address, startMs, work, route: null, caller: null }
+        const visit: Visit = { address, startMs, work: new AbortController(), route: null, caller: null }
         visits.set(request, visit)
-        active.add(visit)
-        // The response tells when the client is gone: a request closes as soon as it was read.
-        response.once('close', () => {
+        active.begin(visit, request, response, () => {
           if (!response.writableFinished) visit.work.abort(gone())
-          active.delete(visit)
           record(request, response, visit, parts.log, world)
-          if (active.size === 0) for (const resolve of idlers.splice(0)) resolve()
         })
         handler(request, response)
       })
@@ -97,8 +83,7 @@ export async function buildHttpApp(parts: HttpAppParts, world: World): Promise<H
     frameworkErrors: (_, __, reply) => send(reply, refusalOf(badPath())),
     clientErrorHandler: (error, socket) => {
       // A second answer in the middle of a first one would be read as part of it.
-      const isAnswering = [...active].some((visit) => visit.socket === socket)
-      if (isAnswering || error.code === 'ECONNRESET' || !socket.writable) socket.destroy()
+      if (active.holds(socket) || error.code === 'ECONNRESET' || !socket.writable) socket.destroy()
       else refuseSocket(socket, brokenRequest(error.code))
     },
   })
@@ -125,9 +110,8 @@ export async function buildHttpApp(parts: HttpAppParts, world: World): Promise<H
   return {
     app,
     server: holder.server,
-    idle: async () => {
-      if (active.size > 0) await new Promise<void>((resolve) => idlers.push(resolve))
-    },
+    isAnswering: (socket) => active.holds(socket),
+    idle: () => active.ended(),
     stop: () => {
       for (const visit of active) visit.work.abort(shuttingDown())
     },

@@ -66,7 +66,11 @@ export async function startServer(options: ServerOptions, world: World): Promise
   refuseDoubles(routes)
   const limits = { ...HTTP_LIMITS, ...options.http }
   const http = await buildHttpApp({ routes, front, keys, log, limits, takesWork }, world)
-  http.server.on('upgrade', (request, socket, head) => void door.upgrade(request, socket, head))
+  http.server.on('upgrade', (request, socket, head) => {
+    // A handshake that did not wait for the answer before it would be mixed with it.
+    if (http.isAnswering(socket)) socket.destroy()
+    else void door.upgrade(request, socket, head)
+  })
   const port = await listen(http.server, host, options.port ?? PORT)
   state.phase = 'serving'
   log.write('info', 'listening', { host, port, public: !isLoopback(host) })

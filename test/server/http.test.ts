@@ -1,9 +1,10 @@
 import { request as httpRequest } from 'node:http'
+import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { Bug, Fault } from '../../src/core/index.ts'
 import type { Mount } from '../../src/server/index.ts'
 import { AGENT, OTHER_AGENT } from '../support/key-files.ts'
-import { ADMIN, type Envelope, type Fixture, fakeApi, fixture, raw, SCOPED } from '../support/server-fixture.ts'
+import { ADMIN, type Envelope, type Fixture, fakeApi, fixture, raw, SCOPED, until } from '../support/server-fixture.ts'
 
 const SECURITY = {
   'strict-transport-security': 'max-age=63072000; includeSubDomains; preload',
@@ -473,6 +474,43 @@ test('work for a client that is gone is told to stop', async () => {
   leave.abort()
   expect(await asked).toBe('AbortError')
   await expect.poll(() => reasons).toEqual([expect.objectContaining({ code: 'CONNECTION_LOST' })])
+})
+
+describe('requests that are sent before the answer to the one in front', () => {
+  const slow = `GET /api/v1/schedules HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${ADMIN}\r\n\r\n`
+  const quick = 'GET /api/v1/health HTTP/1.1\r\nHost: x\r\n\r\n'
+  const handshake =
+    `GET /ws/chat HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${ADMIN}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
+    'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n'
+
+  test('are let go with their connection, so that the server can end', async () => {
+    const asked: AbortSignal[] = []
+    const listSchedules = (signal: AbortSignal): Promise<never> => {
+      asked.push(signal)
+      return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+    }
+    await using made = await fixture({ api: { ...fakeApi, listSchedules } })
+    const socket = connect(made.server.port, made.server.host)
+    socket.write(slow + quick.repeat(20))
+    await until(() => asked.length === 1)
+    socket.destroy()
+    await until(() => asked[0]?.aborted === true)
+    await made.server.close({ drainMs: 60_000 })
+    expect(made.lines.filter(({ event }) => event === 'request')).toHaveLength(21)
+  })
+
+  test('are answered in order', async () => {
+    await using made = await fixture()
+    const answers = await raw(made.server, slow + quick + quick.replace('\r\n', '\r\nConnection: close\r\n'))
+    expect(answers.match(/HTTP\/1.1 200/g)).toHaveLength(3)
+  })
+
+  test('may not be a handshake: its frames would be mixed with the answer', async () => {
+    const listSchedules = (): Promise<never> => new Promise(() => undefined)
+    await using made = await fixture({ api: { ...fakeApi, listSchedules } })
+    expect(await raw(made.server, slow + handshake)).toBe('')
+    expect(made.server.connections).toBe(0)
+  })
 })
 
 test('two doors may not offer one route', async () => {
