@@ -70,9 +70,8 @@ export async function buildHttpApp(parts: HttpAppParts, world: World): Promise<H
         })
         handler(request, response)
       })
-      server.on('checkExpectation', (_, response: ServerResponse) => {
-        protect(response)
-        write(response, refusalOf(malformed('expectation')))
+      server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
+        if (meet(request, response, parts) !== null) write(response, refusalOf(malformed('expectation')))
       })
       holder.server = server
       return server

@@ -425,6 +425,13 @@ describe('rate limit', () => {
     expect((await made.get('/api/v1/agents')).status).toBe(429)
   })
 
+  test('a foreign expectation is charged like any other request', async () => {
+    await using made = await fixture({ rateLimit: { ...rateLimit, burst: 1 } })
+    const ask = `GET /api/v1/agents HTTP/1.1\r\nHost: x\r\nExpect: wonders\r\n\r\n`
+    expect(await raw(made.server, ask)).toMatch(/^HTTP\/1.1 400 /)
+    expect(await raw(made.server, ask)).toMatch(/^HTTP\/1.1 429 /)
+  })
+
   test('a trusted proxy is not charged for its clients, and a full table refuses clients it does not know', async () => {
     await using made = await fixture({ rateLimit, trustedProxies: ['127.0.0.0/8'] })
     const from = async (forwarded: string) =>
