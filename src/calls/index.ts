@@ -2,6 +2,7 @@ export { type Approval, type ApprovalNeed, type ApprovalResolution, spendApprova
 export { checkArguments, proposedArguments } from './arguments.ts'
 export { type AuthorisedCall, assertAuthorised, type Grant, spend } from './grant.ts'
 export {
+  assertPrepared,
   type CallParts,
   callIdOf,
   defaultContract,

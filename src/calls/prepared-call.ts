@@ -2,7 +2,7 @@
  * A prepared call: a proposed action that was parsed strictly, normalised, validated, frozen and named by its fingerprint.
  * What the gate judges is the very object that the executor receives (law 8); the model's text is not parsed again.
  */
-import { canonical, deepFreeze, digest, type Hash, type JsonObject } from '../core/index.ts'
+import { assert, canonical, deepFreeze, digest, type Hash, type JsonObject } from '../core/index.ts'
 import type { ProposedAction, ToolDefinition } from '../events/index.ts'
 
 /** What a tool promises, and how policy names it. */
@@ -39,10 +39,12 @@ export interface CallParts {
   readonly source_policy?: JsonObject | null
 }
 
+const prepared = new WeakSet<PreparedCall>()
+
 export function preparedCall(parts: CallParts): PreparedCall {
   const resolved = parts.resolved ?? {}
   const source_policy = parts.source_policy ?? null
-  return deepFreeze({
+  const call = deepFreeze({
     action: parts.action,
     arguments: parts.arguments,
     contract: parts.contract,
@@ -50,6 +52,13 @@ export function preparedCall(parts: CallParts): PreparedCall {
     source_policy,
     fingerprint: fingerprintOf(parts.action, parts.contract, resolved, source_policy),
   })
+  prepared.add(call)
+  return call
+}
+
+/** For dispatch: refuses what only looks like a prepared call, and so could change or bear the name of another. */
+export function assertPrepared(call: PreparedCall): void {
+  assert(prepared.has(call), 'a call is judged only as it was prepared')
 }
 
 export function fingerprintOf(

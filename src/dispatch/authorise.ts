@@ -7,6 +7,7 @@
 import { type Grant, issue } from '../calls/grant.ts'
 import {
   type Approval,
+  assertPrepared,
   authorizationBinding,
   callIdOf,
   invocationView,
@@ -16,10 +17,11 @@ import {
   spendApproval,
   type Toolbox,
 } from '../calls/index.ts'
-import { Fault, isFault, type Json, type JsonObject, messageOf, millisecondsOf } from '../core/index.ts'
+import { Bug, Fault, isFault, type Json, type JsonObject, messageOf, millisecondsOf } from '../core/index.ts'
 import type { ProposedAction, ToolDefinition } from '../events/index.ts'
 import type { Decision, Gate, GateQuestion } from '../policy/index.ts'
 import { raceDeadline, type World } from '../world/index.ts'
+import { approvalIn, decisionIn } from './gate-answers.ts'
 
 const PROPOSALS_MAX = 4
 
@@ -82,6 +84,8 @@ async function judge(
   let call: PreparedCall
   try {
     call = authority.toolbox.prepare(action, authority.offered)
+    assertPrepared(call)
+    if (!sameCall(action, call.action)) throw new Bug('a toolbox prepares the call that it was given')
   } catch (error) {
     return denied(action, messageOf(error), null, { policies: [], errors: [] })
   }
@@ -94,13 +98,17 @@ async function judge(
     remainingMs: Math.max(0, authority.deadlineMs - clock.monotonicMs()),
   })
   try {
-    const answer = await raceDeadline(race, signal, (inner) => authority.gate.approve(question(null), inner))
+    const answer = approvalIn(
+      await raceDeadline(race, signal, (inner) => authority.gate.approve(question(null), inner)),
+    )
     if (answer.kind === 'Refused') return denied(action, answer.reason, call, NOBODY)
     const approval = answer.kind === 'Approved' ? answer.approval : null
     if (call.contract?.requires_approval === true && approval === null) {
       return denied(action, 'the tool needs an approval and nobody gave one', call, NOBODY) // a gate's Allow never waives it
     }
-    const decision = await raceDeadline(race, signal, (inner) => authority.gate.decide(question(approval), inner))
+    const decision = decisionIn(
+      await raceDeadline(race, signal, (inner) => authority.gate.decide(question(approval), inner)),
+    )
     if (decision.kind === 'Deny') return denied(action, decision.reason, call, decision)
     if (decision.kind === 'Modify') return { kind: 'Modified', action: decision.modified_action }
     return grant(authority, call, run, approval, decision)

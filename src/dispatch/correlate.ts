@@ -2,19 +2,20 @@
  * Correlating results with the calls that asked for them. Each result must carry the id of a call of the batch, once; one
  * stray or doubled id spoils the whole batch, because then no result can be believed. A call without a result is an error.
  */
-import type { Observation } from '../events/index.ts'
+import { fits } from '../core/index.ts'
+import { type Observation, observationShape } from '../events/index.ts'
 
 export interface Expected {
   readonly callId: string
   readonly source: string
 }
 
-/** One observation for each expected call, in request order. */
+/** One observation for each expected call, in request order. What has not the shape of one belongs to no call. */
 export function correlate(expected: readonly Expected[], results: readonly Observation[]): readonly Observation[] {
   const byId = new Map<string, Observation>()
   const wanted = new Set(expected.map(({ callId }) => callId))
   for (const result of results) {
-    const id = result.call_id
+    const id = fits(observationShape, result) ? result.call_id : undefined
     if (id === undefined || !wanted.has(id) || byId.has(id)) {
       return expected.map((call) =>
         unknownResult(

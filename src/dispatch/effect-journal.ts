@@ -4,8 +4,8 @@
  * the deadline, and once dispatch ended. What is pending, doubled or incomplete leaves the call unconfirmed (law 3).
  */
 import type { EffectHandle } from '../calls/index.ts'
-import { canonical, Fault, type Hash } from '../core/index.ts'
-import { effectUnconfirmed, type Recorder, type ToolEffect } from '../events/index.ts'
+import { canonical, Fault, fits, type Hash } from '../core/index.ts'
+import { effectUnconfirmed, type Recorder, type ToolEffect, toolEffectShape } from '../events/index.ts'
 import type { Clock } from '../world/index.ts'
 
 const RECORDS_MAX = 2048
@@ -49,7 +49,12 @@ export function effectJournal(scope: EffectScope): EffectJournal {
   }
 
   return {
-    async record(effect) {
+    async record(given) {
+      const effect = effectIn(given)
+      if (effect === null) {
+        failed = true
+        throw refused('it is not a record of an effect')
+      }
       const id = identityOf(effect)
       const starts = 'NetworkRequestStarted' in effect || 'FilePublicationPrepared' in effect
       const misfit = check(effect, id, starts)
@@ -85,6 +90,17 @@ export function effectJournal(scope: EffectScope): EffectJournal {
       ended = true
       return !failed && pending.size === 0 && writing === 0
     },
+  }
+}
+
+/** A copy: what a tool changes in its record afterwards is not what was judged. Null for what the journal cannot hold. */
+function effectIn(given: ToolEffect): ToolEffect | null {
+  try {
+    const effect: unknown = structuredClone(given)
+    canonical(effect)
+    return fits(toolEffectShape, effect) ? effect : null
+  } catch {
+    return null
   }
 }
 

@@ -1,9 +1,21 @@
 import { describe, expect, test } from 'vitest'
-import { defaultContract, type RunContext, type Toolbox } from '../../src/calls/index.ts'
+import {
+  defaultContract,
+  type PreparedCall,
+  preparedCall,
+  type RunContext,
+  type Toolbox,
+} from '../../src/calls/index.ts'
 import { type AgentId, newId, type Timestamp } from '../../src/core/index.ts'
 import { authorise, dispatchBatch, dispatchGrants } from '../../src/dispatch/index.ts'
-import { DEFAULT_LOOP_CONFIG, type Observation, type ProposedAction, Recorder } from '../../src/events/index.ts'
-import { deny, type Gate } from '../../src/policy/index.ts'
+import {
+  DEFAULT_LOOP_CONFIG,
+  type Observation,
+  type ProposedAction,
+  Recorder,
+  type ToolEffect,
+} from '../../src/events/index.ts'
+import { type ApprovalAnswer, type Decision, deny, type Gate } from '../../src/policy/index.ts'
 import { toolbox } from '../../src/tools/index.ts'
 import { nodeWorld } from '../../src/world/index.ts'
 import { allowAll, gateOf } from '../support/gates.ts'
@@ -16,6 +28,8 @@ const never = new AbortController().signal
 const call = (call_id: string, name = 'look', args = '{}'): ProposedAction => ({
   ToolCall: { call_id, name, arguments: args },
 })
+
+const say: ProposedAction = { Respond: { content: 'hello' } }
 
 interface Bench {
   readonly log: MemoryLog
@@ -130,6 +144,64 @@ describe('a batch of one call', () => {
     expect(bench.tool.ran).toHaveLength(0)
   })
 
+  const allowing = { policies: [], reason: 'because', errors: [] }
+  test.each<[string, () => unknown]>([
+    ['no answer', () => undefined],
+    ['an answer without a kind', () => allowing],
+    ['a kind in other letters', () => ({ ...allowing, kind: 'DENY' })],
+    ['a kind that nobody knows', () => ({ ...allowing, kind: 'Perhaps' })],
+    ['an allowance that names no policies', () => ({ kind: 'Allow' })],
+    ['a policy name that no journal can hold', () => ({ kind: 'Allow', policies: ['\ud800'] })],
+    ['an allowance that is a proxy', () => new Proxy({ ...allowing, kind: 'Allow' }, {})],
+    ['a denial without a reason', () => ({ kind: 'Deny', policies: [], errors: [] })],
+    ['a modification without an action', () => ({ ...allowing, kind: 'Modify' })],
+    [
+      'a modification into two actions',
+      () => ({ ...allowing, kind: 'Modify', modified_action: { ...call('a'), ...say } }),
+    ],
+    [
+      'a kind that changes its mind',
+      () => {
+        let asked = 0
+        return Object.defineProperty({ ...allowing }, 'kind', {
+          enumerable: true,
+          get: () => ['Deny', 'Allow'][asked++],
+        })
+      },
+    ],
+  ])('a gate that answers with %s denies, and the journal goes on', async (_, answer) => {
+    const odd: Gate = { ...allowAll, decide: async () => answer() as Decision }
+    const bench = benchOf({ gate: odd })
+    const [observation] = await bench.dispatch([call('a')])
+    expect(observation).toMatchObject({ is_error: true, metadata: { error_type: 'policy_denied' } })
+    expect(bench.tool.ran).toHaveLength(0)
+    expect(bench.log.kinds()).toEqual(['PolicyEvaluated', 'ToolBatchCompleted'])
+  })
+
+  test.each<[string, unknown]>([
+    ['nothing', undefined],
+    ['another word', { kind: 'Sure' }],
+    ['an approval that nobody gave', { kind: 'Approved', approval: { expiresAtMs: Number.POSITIVE_INFINITY } }],
+  ])('a gate that is asked for approval and answers with %s denies', async (_, answer) => {
+    const odd: Gate = { ...allowAll, approve: async () => answer as ApprovalAnswer }
+    const bench = benchOf({ gate: odd })
+    const [observation] = await bench.dispatch([call('a')])
+    expect(observation).toMatchObject({ is_error: true, metadata: { error_type: 'policy_denied' } })
+    expect(bench.tool.ran).toHaveLength(0)
+  })
+
+  test.each<[string, (made: PreparedCall) => PreparedCall]>([
+    ['a copy', (made) => ({ ...made })],
+    ['a copy with other arguments under the old fingerprint', (made) => ({ ...made, arguments: { force: true } })],
+    ['the call of another id', (made) => preparedCall({ ...made, action: call('b') })],
+    ['an answer', (made) => preparedCall({ ...made, action: say, contract: null })],
+  ])('a toolbox that prepares %s gets a denial', async (_, prepare) => {
+    const bench = benchOf({ box: (inner) => ({ ...inner, prepare: (...given) => prepare(inner.prepare(...given)) }) })
+    const [observation] = await bench.dispatch([call('a')])
+    expect(observation).toMatchObject({ is_error: true, metadata: { error_type: 'policy_denied' } })
+    expect(bench.tool.ran).toHaveLength(0)
+  })
+
   test('a tool that says it failed, throws or is late leaves an unknown outcome', async () => {
     const failing = benchOf({ tool: toolOf('look', async () => ({ content: 'no', is_error: true })) })
     expect((await failing.dispatch([call('a')]))[0]).toMatchObject({
@@ -189,6 +261,19 @@ describe('correlation', () => {
       ['a', 'first'],
       ['b', 'second'],
     ])
+  })
+
+  test.each<[string, unknown]>([
+    ['no text', { source: 'look', content: 5, is_error: false, call_id: 'a' }],
+    ['no verdict', { source: 'look', content: 'seen', call_id: 'a' }],
+    ['metadata that are no texts', { ...result('a', 'seen'), metadata: { effect_outcome: { toString: 1 } } }],
+    ['nothing at all', null],
+  ])('a result with %s is no result: the outcome is unknown and the journal goes on', async (_, odd) => {
+    const bench = answering(() => [odd as Observation])
+    const [observation] = await bench.dispatch([call('a')])
+    expect(observation).toMatchObject({ is_error: true, call_id: 'a', metadata: { effect_outcome: 'unknown' } })
+    expect(bench.log.kinds().at(-1)).toBe('ToolBatchCompleted')
+    expect(bench.log.all('ToolDispatchFinished')).toMatchObject([{ is_error: true }])
   })
 
   test('a call without a result is an error with an unknown outcome, and its neighbour is not [D1]', async () => {
@@ -376,6 +461,40 @@ describe('the effect journal of a call', () => {
     const [observation] = await bench.dispatch([call('a')])
     expect(observation).toMatchObject({ is_error: true, metadata: { effect_outcome: 'unknown' } })
     expect(observation?.content).toContain('unconfirmed')
+  })
+
+  test.each<[string, unknown]>([
+    ['nothing', null],
+    ['a kind that nobody knows', { SomethingHappened: {} }],
+    ['two records in one', { ...started('r1'), ...finishedOk('r1') }],
+    ['an id that is no text', started(5 as unknown as string)],
+    ['half a character', started('\ud800')],
+  ])('a record of %s is refused and makes the call unconfirmed; the journal goes on', async (_name, odd) => {
+    const refusals: unknown[] = []
+    const bench = benchOf({
+      tool: toolOf('look', async (_args, { effects }) => {
+        await effects.record(odd as ToolEffect).catch((error: unknown) => refusals.push(error))
+        return 'all good'
+      }),
+    })
+    const [observation] = await bench.dispatch([call('a')])
+    expect(refusals).toEqual([expect.objectContaining({ code: 'GRANT_REFUSED' })])
+    expect(observation).toMatchObject({ is_error: true, metadata: { effect_outcome: 'unknown' } })
+    expect(bench.log.all('ToolEffect')).toEqual([])
+  })
+
+  test('a record that its tool changes afterwards is written as it was judged', async () => {
+    const bench = benchOf({
+      tool: toolOf('look', async (_args, { effects }) => {
+        const record = started('r1')
+        const written = effects.record(record)
+        record.NetworkRequestStarted.url = 'http://elsewhere/'
+        await written
+        return 'x'
+      }),
+    })
+    await bench.dispatch([call('a')])
+    expect(bench.log.all('ToolEffect')).toMatchObject([{ effect: started('r1') }])
   })
 
   test('a journal that fails under an effect stops the dispatch, and the effect is refused', async () => {
