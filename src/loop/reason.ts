@@ -3,11 +3,12 @@
  * A reply that is cut, empty or refused proposes nothing and ends the run with its reason.
  */
 import { inputTokensOf } from '../budget/index.ts'
-import { canonical, digestOfCanonical, isFault } from '../core/index.ts'
+import { canonical, deepFreeze, digestOfCanonical, isFault } from '../core/index.ts'
 import type { ProposedAction } from '../events/index.ts'
-import type { Conversation, InferenceOptions, InferenceResponse, Message, ToolChoice } from '../providers/index.ts'
+import type { Conversation, InferenceOptions, Message, ToolChoice } from '../providers/index.ts'
 import { fitContext } from './context.ts'
 import type { Observed } from './observe.ts'
+import { type ReadReply, readReply } from './reply.ts'
 import { type Finished, failedWith, finished, type Run } from './run.ts'
 
 const REQUEST_BYTES_MAX = 4 * 1024 * 1024
@@ -22,17 +23,23 @@ export interface Reasoned {
 export async function reason(run: Run, _observed: Observed, signal: AbortSignal): Promise<Reasoned | Finished> {
   if (run.iteration >= run.config.max_iterations) return finished('MaxIterations')
   if (run.budget.snapshot().usage.total_tokens >= run.config.max_total_tokens) return finished('MaxTokens')
-  const reply = await infer(run, signal)
-  if ('kind' in reply) return reply
-  const refusal = refusalOf(reply)
+  const inferred = await infer(run, signal)
+  if (inferred.kind === 'finished') return inferred
+  const { reply } = inferred
+  const refusal = reply.flaw ?? refusalOf(reply)
   if (refusal !== null) return failedWith(refusal)
   const actions = proposedBy(run, reply)
   run.recorder.stage({ kind: 'ReasoningComplete', iteration: run.nextIteration(), actions, usage: reply.usage })
   return { kind: 'reasoned', actions } as unknown as Reasoned
 }
 
+interface Inferred {
+  readonly kind: 'inferred'
+  readonly reply: ReadReply
+}
+
 /** Law 1 for inference: the reservation is durable before the provider is asked, with every receipt that waits. */
-async function infer(run: Run, signal: AbortSignal): Promise<InferenceResponse | Finished> {
+async function infer(run: Run, signal: AbortSignal): Promise<Inferred | Finished> {
   const { provider } = run.setup
   const { conversation, options } = requestOf(run)
   const text = canonical({ conversation, options })
@@ -58,9 +65,11 @@ async function infer(run: Run, signal: AbortSignal): Promise<InferenceResponse |
     throw error
   }
   await reservation.begin(signal)
-  let reply: InferenceResponse
+  let reply: ReadReply
   try {
-    reply = await provider.complete(conversation, { ...options, max_tokens: reservation.outputTokens }, signal)
+    reply = readReply(
+      await provider.complete(conversation, { ...options, max_tokens: reservation.outputTokens }, signal),
+    )
   } catch (error) {
     signal.throwIfAborted() // after a cancellation nobody settles: the open reservation says what is unknown
     reservation.settle({ prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 })
@@ -68,15 +77,17 @@ async function infer(run: Run, signal: AbortSignal): Promise<InferenceResponse |
   }
   signal.throwIfAborted()
   reservation.settle(reply.usage)
-  return reply
+  return { kind: 'inferred', reply }
 }
 
 function requestOf(run: Run): { conversation: Conversation; options: InferenceOptions } {
   const { config } = run
   const used = run.budget.snapshot().usage.total_tokens
   return {
-    // a copy: what was digested and reserved for must not grow while the provider reads it
-    conversation: { messages: [...fitContext(run.messages, config.context_token_budget, run.setup.contextStrategy)] },
+    // a frozen copy: what was digested and reserved for must not change while the provider reads it, nor in a later turn
+    conversation: deepFreeze({
+      messages: [...fitContext(run.messages, config.context_token_budget, run.setup.contextStrategy)],
+    }),
     options: {
       max_tokens: Math.min(config.max_total_tokens - used, config.max_output_tokens),
       temperature: config.temperature,
@@ -87,7 +98,7 @@ function requestOf(run: Run): { conversation: Conversation; options: InferenceOp
   }
 }
 
-function refusalOf(reply: InferenceResponse): string | null {
+function refusalOf(reply: ReadReply): string | null {
   switch (reply.finish_reason) {
     case 'refusal':
       return 'the model refused to answer'
@@ -101,7 +112,7 @@ function refusalOf(reply: InferenceResponse): string | null {
   }
 }
 
-function proposedBy(run: Run, reply: InferenceResponse): readonly ProposedAction[] {
+function proposedBy(run: Run, reply: ReadReply): readonly ProposedAction[] {
   if (reply.tool_calls.length === 0) {
     run.messages.push({ role: 'assistant', content: reply.content })
     return [{ Respond: { content: reply.content } }]
