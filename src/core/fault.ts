@@ -41,7 +41,14 @@ export function isFault(error: unknown, ...codes: readonly Code[]): error is Fau
   return error instanceof Fault && (codes.length === 0 || codes.includes(error.code))
 }
 
-/** The text of anything that was thrown. For logs and diagnostics; doors show codes and public sentences instead. */
+/**
+ * The text of anything that was thrown, and never a throw of its own: foreign code throws what it likes. For logs and
+ * diagnostics; doors show codes and public sentences instead.
+ */
 export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
+  try {
+    return String(error instanceof Error ? error.message : error)
+  } catch {
+    return 'something that has no text was thrown'
+  }
 }

@@ -115,18 +115,29 @@ function judge(
 }
 
 function judgeAnswer(call: AuthorisedCall, answer: ToolAnswer, roomBytes: number): Judged {
-  const { content, is_error } = typeof answer === 'string' ? { content: answer, is_error: false } : answer
-  const flaw =
-    typeof content !== 'string' || typeof is_error !== 'boolean'
-      ? 'The tool ran, but it did not answer with text'
-      : !content.isWellFormed()
-        ? 'The tool ran, but its answer is not well-formed Unicode'
-        : jsonBytes(content) > roomBytes
-          ? `The tool ran, but its answer of ${jsonBytes(content)} bytes is more than the ${roomBytes} left for this batch`
-          : null
-  if (flaw !== null) return { observation: failure(call, flaw), settled: 'Failed' }
-  if (is_error) return { observation: { ...labelOf(call), content, is_error }, settled: 'Failed' }
-  return { observation: { ...labelOf(call), content, is_error: false }, settled: 'Succeeded' }
+  const said = partsOf(answer)
+  if (said === null) return flawed(call, 'it did not answer with text')
+  const bytes = jsonBytes(said.content)
+  if (bytes > roomBytes) {
+    return flawed(call, `its answer of ${bytes} bytes is more than the ${roomBytes} left for this batch`)
+  }
+  if (!said.content.isWellFormed()) return flawed(call, 'its answer is not well-formed Unicode')
+  return { observation: { ...labelOf(call), ...said }, settled: said.is_error ? 'Failed' : 'Succeeded' }
+}
+
+function flawed(call: AuthorisedCall, state: string): Judged {
+  return { observation: failure(call, `The tool ran, but ${state}`), settled: 'Failed' }
+}
+
+/** Null for what is no answer: a tool may forget to return one, and a member of it may throw when it is read. */
+function partsOf(answer: ToolAnswer): { readonly content: string; readonly is_error: boolean } | null {
+  if (typeof answer === 'string') return { content: answer, is_error: false }
+  try {
+    const { content, is_error } = answer
+    return typeof content === 'string' && typeof is_error === 'boolean' ? { content, is_error } : null
+  } catch {
+    return null
+  }
 }
 
 type ErrorType = 'circuit_open' | 'not_started' | 'timeout'

@@ -39,6 +39,9 @@ test('messageOf() finds words for anything that was thrown', () => {
   expect(messageOf(new Error('words'))).toBe('words')
   expect(messageOf('text')).toBe('text')
   expect(messageOf(undefined)).toBe('undefined')
+  expect(messageOf(Symbol('s'))).toBe('Symbol(s)')
+  expect(messageOf(Object.create(null))).toEqual(expect.any(String))
+  expect(messageOf(Object.assign(new Error(), { message: 7 }))).toBe('7')
 })
 
 test.each(Object.entries(CODES))('the code %s has a status, an exit code and a public sentence', (code, row) => {

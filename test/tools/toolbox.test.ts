@@ -252,9 +252,12 @@ describe('execute()', () => {
     await expect(execute(box, ['bug'])).rejects.toThrow(Bug)
   })
 
+  const unreadable = Object.defineProperty({}, 'content', { get: () => thrown(new Error('unreadable')) }) as ToolAnswer
   test.each([
     ['no text', 7 as unknown as ToolAnswer, 'did not answer with text'],
     ['an object without content', {} as ToolAnswer, 'did not answer with text'],
+    ['nothing at all', undefined as unknown as ToolAnswer, 'did not answer with text'],
+    ['a member that throws', unreadable, 'did not answer with text'],
     ['a lone surrogate', '\udc00', 'not well-formed'],
     ['an error of its own', { content: 'no such row', is_error: true }, 'no such row'],
     ['one byte too much', 'x'.repeat(99), 'more than the 100 left'],
@@ -263,6 +266,16 @@ describe('execute()', () => {
     const box = toolbox({ tools: [tool('odd', async () => answer)], resultBytesMax: 100 }, world)
     const [observation] = await execute(box, ['odd'])
     expect(observation).toMatchObject({ is_error: true, content: expect.stringContaining(says) })
+  })
+
+  test.each<[string, unknown]>([
+    ['an object that has no text', Object.create(null)],
+    ['an error whose message is no text', Object.assign(new Error(), { message: { toString: 1 } })],
+    ['a symbol', Symbol('s')],
+  ])('a tool that throws %s failed like any other', async (_what, odd) => {
+    const box = toolbox({ tools: [tool('odd', () => Promise.reject(odd))] }, world)
+    const [observation] = await execute(box, ['odd'])
+    expect(observation).toMatchObject({ is_error: true, call_id: 'call-1', content: expect.any(String) })
   })
 
   test('the results of one batch share one bound, and each batch has its own', async () => {
@@ -411,6 +424,15 @@ describe('the breakers of a toolbox', () => {
     time.pass(20_000)
     await execute(box, ['flaky'], silent, scope)
     expect(ran).toBe(6)
+  })
+
+  test('a tool that answers with nothing uses no trial up for good', async () => {
+    const breakers = openBreakers(world.clock, { failureThreshold: 1, recoveryMs: 0, trialsMax: 1 })
+    const box = toolbox({ tools: [tool('odd', async () => undefined as unknown as ToolAnswer)], breakers }, world)
+    for (let count = 0; count < 3; count += 1) {
+      const [observation] = await execute(box, ['odd'])
+      expect(observation?.content).toContain('did not answer with text')
+    }
   })
 
   test('two boxes that are given the same breakers share what they know', async () => {
