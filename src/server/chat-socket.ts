@@ -111,7 +111,7 @@ export class ChatSocket {
       await this.#refuse('SHUTTING_DOWN', 'The server is shutting down. Connect again later, and look the id up first')
     } else if (isBinary) {
       await this.#refuse('PARSE_ERROR', 'Invalid chat message: the frame is binary. Send JSON in a text frame')
-    } else {
+    } else if (await this.#isInForce()) {
       await this.#chat.receive(String(data))
     }
   }
@@ -132,6 +132,13 @@ export class ChatSocket {
   }
 
   async #beat(): Promise<void> {
+    if (!(await this.#isInForce())) return
+    this.#outbound.offer({ type: 'Pong' }) // without room the reader is behind, and the writer's deadline judges it
+    this.#beatLater()
+  }
+
+  /** Looks at the key again, at each frame and each beat; one that was revoked ends the connection. */
+  async #isInForce(): Promise<boolean> {
     const { keys, caller, log } = this.#parts
     let isCurrent = false
     try {
@@ -139,13 +146,11 @@ export class ChatSocket {
     } catch (error) {
       log.write('error', 'key check failed', { error })
     }
-    if (this.#state === 'ending' || this.#released !== null) return
-    if (!isCurrent) {
-      log.write('info', 'chat ended', { reason: 'key no longer in force', key_id: caller.key_id })
-      return this.end(1008, 'the credential is no longer valid')
-    }
-    this.#outbound.offer({ type: 'Pong' }) // without room the reader is behind, and the writer's deadline judges it
-    this.#beatLater()
+    if (this.#state === 'ending' || this.#released !== null) return false
+    if (isCurrent) return true
+    log.write('info', 'chat ended', { reason: 'key no longer in force', key_id: caller.key_id })
+    this.end(1008, 'the credential is no longer valid')
+    return false
   }
 
   #abandon(): void {

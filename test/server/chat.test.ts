@@ -142,6 +142,17 @@ describe('credentials', () => {
     expect((await made.get('/api/v1/auth/ws-ticket', null, { method: 'POST' })).status).toBe(401)
   })
 
+  test('a frame that comes after its key was revoked is not heard, however far the next heartbeat is', async () => {
+    await using made = await fixture({ chat: { heartbeatMs: 600_000 } })
+    const mine = await made.chat()
+    mine.send('before')
+    expect(await mine.nextSaid()).toMatchObject({ content: 'before' })
+    await made.folder.write(made.records.map((key) => ({ ...key, revoked: key.key_id === 'fixture' })))
+    mine.send('after')
+    expect(await mine.closed).toBe(1008)
+    expect(made.chats.last.frames).toEqual(['before'])
+  })
+
   test.each([
     ['revoked', { revoked: true }],
     ['limited to an agent', { agent_scope: [AGENT] }],
