@@ -30,7 +30,12 @@ export async function lockProject(world: World, project: Project): Promise<Proje
   const write = (note: object): Promise<void> =>
     replacePrivateFile(world, project.stateFolder, NOTE, Buffer.from(`${JSON.stringify(note)}\n`))
   const started_at = world.clock.wall()
-  await write({ pid: world.processes.pid, started_at, url: null })
+  try {
+    await write({ pid: world.processes.pid, started_at, url: null })
+  } catch (error) {
+    await lock.release()
+    throw error
+  }
   return lockHandle(lock, (url) => write({ pid: world.processes.pid, started_at, url }))
 }
 

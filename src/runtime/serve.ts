@@ -48,7 +48,12 @@ export async function serve(runtime: Runtime, options: ServeOptions): Promise<Se
       { ...options, api: runtime.api, keys, chats: runtime.coordinator, version: VERSION },
       world,
     )
-    await lock.announce(server.url)
+    try {
+      await lock.announce(server.url)
+    } catch (error) {
+      await server.cancelNow() // or it would go on serving a project that is free for others
+      throw error
+    }
     return service(runtime, server, () => lock.release())
   } catch (error) {
     await lock.release()
