@@ -8,7 +8,8 @@ import type { World } from '../world/index.ts'
 export interface AskOptions {
   /** A UUID of yours: asked twice with the same content, the turn runs once and its saved reply is returned. */
   readonly id?: string
-  readonly onMessage?: (message: ServerMessage) => void
+  /** Watches. What it throws or rejects with is dropped: it decides nothing about the turn. */
+  readonly onMessage?: (message: ServerMessage) => void | Promise<void>
 }
 
 export interface Reply {
@@ -33,10 +34,10 @@ export async function ask(
   let answer: (ServerMessage & { type: 'ChatChunk' }) | null = null
   let problem: (ServerMessage & { type: 'Error' }) | null = null
   const session = coordinator.sdkSession((message) => {
-    options.onMessage?.(message)
     if (message.type === 'AuditOpened') audit = message.audit
     else if (message.type === 'ChatChunk' && message.done) answer = message
     else if (message.type === 'Error') problem = message
+    watch(options, message)
   })
   try {
     await session.handleChatWithId(id, content)
@@ -44,6 +45,14 @@ export async function ask(
     await session.close()
   }
   return replyOf(id, audit, answer, problem)
+}
+
+function watch({ onMessage }: AskOptions, message: ServerMessage): void {
+  try {
+    Promise.resolve(onMessage?.(message)).catch(() => undefined)
+  } catch {
+    // law 3 the other way round: a turn that ran is not turned into a failure by somebody who only watches
+  }
 }
 
 function replyOf(

@@ -6,8 +6,8 @@
 import type { RuntimeApi } from '../api/index.ts'
 import type { Toolbox } from '../calls/index.ts'
 import { Coordinator, type SdkSession, type ServerMessage, systemPrompt } from '../coordinator/index.ts'
-import { type AgentId, newId, VERSION } from '../core/index.ts'
-import { DEFAULT_LOOP_CONFIG, type LoopConfig } from '../events/index.ts'
+import { type AgentId, fit, newId, VERSION } from '../core/index.ts'
+import { DEFAULT_LOOP_CONFIG, type LoopConfig, loopConfigShape } from '../events/index.ts'
 import { type Activity, countActivity, processApi } from '../fleet/index.ts'
 import { fileClaims } from '../invocations/index.ts'
 import { type Gate, type PolicyNews, watchedGate } from '../policy/index.ts'
@@ -63,6 +63,7 @@ export interface Runtime extends AsyncDisposable {
 
 export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   const world = options.world ?? nodeWorld()
+  const config = limitsOf(options)
   const project = await openProject(world, options.project)
   const principal = newId('agent', world.random)
   const activity = countActivity(world.clock)
@@ -78,7 +79,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     provider: options.provider,
     gate,
     toolbox: box,
-    config: { ...DEFAULT_LOOP_CONFIG, ...COORDINATOR_LIMITS, ...options.limits },
+    config,
     principal,
     systemPrompt: systemPrompt(box.definitions()),
     activity,
@@ -103,6 +104,12 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     close,
     [Symbol.asyncDispose]: close,
   }
+}
+
+/** Checked before anything is opened: a limit that is no number is compared with nothing, and would use ids up in failures. */
+function limitsOf({ limits }: RuntimeOptions): LoopConfig {
+  const config = { ...DEFAULT_LOOP_CONFIG, ...COORDINATOR_LIMITS, ...limits }
+  return fit(loopConfigShape, config, 'the limits of the runtime', 'CONFIG_INVALID')
 }
 
 function projectGate(world: World, project: Project, options: RuntimeOptions): Promise<Gate> {
