@@ -19,7 +19,9 @@ async function ranProject(...texts: readonly string[]): Promise<TestProject & { 
   })
   for (const text of texts) {
     await runtime.ask(text, {
-      onMessage: (message) => message.type === 'AuditOpened' && runs.push(message.audit.run_id),
+      onMessage: (message) => {
+        if (message.type === 'AuditOpened') runs.push(message.audit.run_id)
+      },
     })
   }
   return { ...project, runs }
