@@ -41,4 +41,5 @@ export {
   type Usage,
   usageShape,
 } from './data.ts'
-export { type EventLog, type NewEntry, Recorder, type StageOutcome } from './event-log.ts'
+export type { EventLog, NewEntry } from './event-log.ts'
+export { Recorder } from './recorder.ts'
