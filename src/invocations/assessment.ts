@@ -7,7 +7,8 @@ import type { AuditReference } from '../events/index.ts'
 import type { World } from '../world/index.ts'
 import { type ClaimLines, type ClaimRecord, readClaimLines } from './claim-file.ts'
 import type { Existing, Inspection } from './claims.ts'
-import type { ClaimPlace, Identity, Name } from './identity.ts'
+import type { Identity, Name } from './identity.ts'
+import type { ClaimPlace } from './place.ts'
 import {
   type Receipt,
   readReceipt,

@@ -9,7 +9,8 @@ import { assert, canonical, Fault, fit, fits, type Json, readJson, shapes, type 
 import { type AuditReference, auditReferenceShape } from '../events/index.ts'
 import { hasPrivateDirectory, judgePrivateFile, type PrivateFileRule } from '../store/index.ts'
 import type { OpenFile, World } from '../world/index.ts'
-import { auditPath, type Place, scopeShape } from './identity.ts'
+import { scopeShape } from './identity.ts'
+import { auditPath, type Place } from './place.ts'
 
 export const CLAIM_RULE: PrivateFileRule = { what: 'invocation claim', bytesMax: 2 * 1024 * 1024 }
 export const STORE_NAME = 'invocation store'

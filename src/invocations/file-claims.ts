@@ -15,17 +15,8 @@ import { inspectClaim, readState } from './assessment.ts'
 import { auditLine, CLAIM_RULE, type ClaimRecord, ClaimWriter, claimLine, STORE_NAME } from './claim-file.ts'
 import type { ClaimRequest, ClaimStore, Existing, Fresh, Inspection, NotFound } from './claims.ts'
 import { FileOwner } from './file-owner.ts'
-import {
-  auditPath,
-  type ClaimPlace,
-  claimPlace,
-  type Identity,
-  identityOf,
-  type Name,
-  nameOf,
-  type Place,
-  placeOf,
-} from './identity.ts'
+import { type Identity, identityOf, type Name, nameOf } from './identity.ts'
+import { auditPath, type ClaimPlace, claimPlace, type Place, placeOf } from './place.ts'
 import { completePublication, type Receipt, readReceipt, verifyReceipt, writeReceipt } from './receipt.ts'
 import {
   alreadyRecorded,

@@ -8,8 +8,8 @@ import type { Journal } from '../journal/index.ts'
 import type { OpenFile, World } from '../world/index.ts'
 import { type ClaimRecord, type ClaimWriter, resultLine } from './claim-file.ts'
 import type { ClaimOwner, Finished } from './claims.ts'
-import type { Place } from './identity.ts'
 import { invocationLog } from './phases.ts'
+import type { Place } from './place.ts'
 import { needsReconciling, readRun } from './run-evidence.ts'
 
 export interface OwnedClaim {

@@ -1,22 +1,17 @@
 /**
- * Who is asking for what: scope and id name a claim, the digest of the request tells one content from another. Also where
- * a claim lies. The id is brought to lower case before it is hashed, stored or compared.
+ * Who is asking for what: scope and id name a claim, the digest of the request tells one content from another. The id is
+ * brought to lower case before it is hashed, stored or compared.
  */
-import { join } from 'node:path'
 import {
-  type AgentId,
   canonical,
-  digest,
   digestOfCanonical,
   Fault,
   fits,
   type Hash,
   type InvocationId,
   idOrNull,
-  type RunId,
   shapes,
 } from '../core/index.ts'
-import { journalName } from '../journal/index.ts'
 import type { ClaimRequest } from './claims.ts'
 
 export const REQUEST_BYTES_MAX = 1024 * 1024
@@ -53,35 +48,4 @@ export function nameOf(scope: string, id: string): Name {
     })
   }
   return { scope, id: lower }
-}
-
-/** Where the claims of a project lie, and its journals. */
-export interface Place {
-  readonly project: string
-  readonly governed: string
-  readonly store: string
-  readonly storeLock: string
-}
-
-export function placeOf(project: string): Place {
-  const hidden = join(project, '.symbiont')
-  const store = join(hidden, 'invocations')
-  return { project, governed: join(hidden, 'governed'), store, storeLock: join(store, 'store.lock') }
-}
-
-export interface ClaimPlace extends Place {
-  readonly claim: string
-  readonly receipt: string
-  readonly receiptName: string
-}
-
-export function claimPlace(place: Place, { scope, id }: Name): ClaimPlace {
-  const hex = digest([scope, id]).slice('sha256:'.length)
-  const receiptName = `${hex}.resolved.json`
-  return { ...place, claim: join(place.store, `${hex}.jsonl`), receipt: join(place.store, receiptName), receiptName }
-}
-
-/** The only place where the journal of a claim may lie: a claim that names another is not ours. */
-export function auditPath({ governed }: Place, principal: AgentId, runId: RunId): string {
-  return join(governed, journalName(principal, runId))
 }

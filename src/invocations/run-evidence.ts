@@ -17,7 +17,7 @@ import type { SigningKey } from '../keys/index.ts'
 import { openPrivateFile } from '../store/index.ts'
 import type { World } from '../world/index.ts'
 import type { ClaimRecord } from './claim-file.ts'
-import type { Place } from './identity.ts'
+import type { Place } from './place.ts'
 
 /** No journal is larger. */
 const JOURNAL_BYTES_MAX = 64 * 1024 * 1024
