@@ -1,40 +1,45 @@
 /**
- * Judging a batch: every action gets its verdict, and one `PolicyEvaluated` entry says what was decided, by which policies
- * and for what reason. It is staged; the intents that follow make it durable before any effect (law 1).
+ * Authorising a batch: every action gets its verdict, and one `PolicyEvaluated` entry says what was decided, by which
+ * policies and for what reason. It is staged; the intents that follow make it durable before any effect (law 1).
  */
 import { callIdOf, type RunContext } from '../calls/index.ts'
 import type { ProposedAction, Recorder } from '../events/index.ts'
 import { type Authority, authorise, type Denied, type Granted, type Verdict } from './authorise.ts'
 
-export interface JudgedBatch {
+/** The verdicts of a batch, in the order of its actions. */
+export interface Verdicts {
   readonly granted: readonly Granted[]
   readonly denied: readonly Denied[]
 }
 
-/** Judges the actions in order. Ids that are empty or repeated deny the whole batch: no result could be told apart. */
-export async function evaluateBatch(
+/** Authorises the actions in order. Ids that are empty or repeated deny the whole batch: no result could be told apart. */
+export async function authoriseBatch(
   authority: Authority,
   actions: readonly ProposedAction[],
   run: RunContext,
   recorder: Recorder,
   signal: AbortSignal,
-): Promise<JudgedBatch> {
-  const batch = distinctIds(actions)
-    ? await judgeAll(authority, actions, run, signal)
+): Promise<Verdicts> {
+  const verdicts = distinctIds(actions)
+    ? await authoriseAll(authority, actions, run, signal)
     : denyAll(actions, 'the ids of the calls in one reply must be present and distinct')
   signal.throwIfAborted()
+  stageVerdicts(recorder, verdicts)
+  return verdicts
+}
+
+export function stageVerdicts(recorder: Recorder, { granted, denied }: Verdicts): void {
   recorder.stage({
     kind: 'PolicyEvaluated',
     iteration: recorder.iteration,
-    action_count: actions.length,
-    denied_count: batch.denied.length,
-    approved_calls: batch.granted.map(({ evidence }) => evidence),
-    denied_calls: batch.denied.map(({ evidence }) => evidence),
+    action_count: granted.length + denied.length,
+    denied_count: denied.length,
+    approved_calls: granted.map(({ evidence }) => evidence),
+    denied_calls: denied.map(({ evidence }) => evidence),
   })
-  return batch
 }
 
-export function denyAll(actions: readonly ProposedAction[], reason: string): JudgedBatch {
+export function denyAll(actions: readonly ProposedAction[], reason: string): Verdicts {
   return {
     granted: [],
     denied: actions.map((action) => ({
@@ -46,12 +51,12 @@ export function denyAll(actions: readonly ProposedAction[], reason: string): Jud
   }
 }
 
-async function judgeAll(
+async function authoriseAll(
   authority: Authority,
   actions: readonly ProposedAction[],
   run: RunContext,
   signal: AbortSignal,
-): Promise<JudgedBatch> {
+): Promise<Verdicts> {
   const verdicts: Verdict[] = []
   for (const action of actions) verdicts.push(await authorise(authority, action, run, signal))
   return {

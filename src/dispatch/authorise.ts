@@ -3,7 +3,6 @@
  * doubt is a denial, and a denial is an ordinary outcome (laws 5 and 9). A modified action is a new proposal and passes
  * everything again; it may change neither its kind nor its call id.
  */
-
 import { type Grant, issue } from '../calls/grant.ts'
 import {
   type Approval,
@@ -53,7 +52,7 @@ export interface Denied {
   readonly evidence: JsonObject
 }
 
-/** Judges one action. Rejects only when the signal is aborted: everything else is a verdict. */
+/** Authorises one action. Rejects only when the signal is aborted: everything else is a verdict. */
 export async function authorise(
   authority: Authority,
   proposed: ProposedAction,
@@ -62,7 +61,7 @@ export async function authorise(
 ): Promise<Verdict> {
   let action = proposed
   for (let attempt = 0; attempt < PROPOSALS_MAX; attempt += 1) {
-    const step = await judge(authority, action, run, signal)
+    const step = await authoriseOnce(authority, action, run, signal)
     if (step.kind !== 'Modified') return step
     if (!sameCall(action, step.action)) {
       return denied(proposed, 'the policy changed the kind or the id of the call', null, NOBODY)
@@ -72,14 +71,14 @@ export async function authorise(
   return denied(proposed, 'the policy kept modifying the call and did not come to an end', null, NOBODY)
 }
 
-type Judged = Verdict | { readonly kind: 'Modified'; readonly action: ProposedAction }
+type Step = Verdict | { readonly kind: 'Modified'; readonly action: ProposedAction }
 
-async function judge(
+async function authoriseOnce(
   authority: Authority,
   action: ProposedAction,
   run: RunContext,
   signal: AbortSignal,
-): Promise<Judged> {
+): Promise<Step> {
   const { clock } = authority.world
   let call: PreparedCall
   try {
@@ -169,7 +168,7 @@ function sameCall(before: ProposedAction, after: ProposedAction): boolean {
   return Object.keys(before)[0] === Object.keys(after)[0] && callIdOf(before) === callIdOf(after)
 }
 
-/** Judged again just before the effect: a changed run voids the grant. Null means that it still fits. */
+/** Asked again just before the effect: a changed run voids the grant. Null means that it still fits. */
 export function misfitOf(grant: Grant, run: RunContext, nowMs: number): string | null {
   if (grant.binding !== authorizationBinding(run)) return 'the run changed after the call was granted'
   return nowMs >= grant.deadlineMs ? 'the grant has expired' : null

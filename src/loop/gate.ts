@@ -3,7 +3,7 @@
  * never marks an effect unknown, because nothing was started.
  */
 import { callIdOf, sourceOf } from '../calls/index.ts'
-import { type Denied, evaluateBatch, type Granted } from '../dispatch/index.ts'
+import { authoriseBatch, type Denied, type Granted } from '../dispatch/index.ts'
 import type { Reasoned } from './reason.ts'
 import type { Run } from './run.ts'
 
@@ -22,7 +22,7 @@ export async function gate(run: Run, reasoned: Reasoned, signal: AbortSignal): P
     offered: run.tools,
     deadlineMs: run.deadlineMs,
   }
-  const { granted, denied } = await evaluateBatch(authority, reasoned.actions, run.context(), run.recorder, signal)
+  const { granted, denied } = await authoriseBatch(authority, reasoned.actions, run.context(), run.recorder, signal)
   for (const denial of denied) tellDenial(run, denial)
   return { kind: 'gated', granted } as unknown as Gated
 }
