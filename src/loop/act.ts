@@ -70,7 +70,7 @@ function fittingOf(run: Run, grants: readonly Grant[]): readonly Grant[] {
 }
 
 function tellResult(run: Run, observation: Observation): void {
-  run.pending.push(observation)
+  run.pendingObservations.push(observation)
   run.messages.push({
     role: 'tool',
     content: observation.is_error ? `[Error] ${observation.content}` : observation.content,

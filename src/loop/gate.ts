@@ -38,7 +38,7 @@ export function tellDenial(run: Run, { action, reason }: Pick<Denied, 'action' |
       tool_name: sourceOf(action),
     })
   }
-  run.pending.push({
+  run.pendingObservations.push({
     source: 'policy_gate',
     content: `[Policy denied] ${reason}`,
     is_error: true,

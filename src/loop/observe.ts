@@ -8,14 +8,20 @@ export interface Observed {
   readonly [step]: true
 }
 
-/** Where every run begins: nothing was observed yet. */
-export function nothingObserved(): Observed {
-  return { kind: 'observed' } as unknown as Observed
-}
-
 export function observe(run: Run, acted: Acted): Observed | Finished {
-  run.recorder.stage({ kind: 'ObservationsCollected', iteration: run.iteration, observation_count: run.pending.length })
+  run.recorder.stage({
+    kind: 'ObservationsCollected',
+    iteration: run.iteration,
+    observation_count: run.pendingObservations.length,
+  })
   if (acted.unconfirmed) return finished('UnconfirmedEffects') // law 4: no further inference, no further effect
   if (acted.output !== null) return finished('Completed', acted.output)
-  return nothingObserved()
+  return OBSERVED
+}
+
+const OBSERVED = Object.freeze({ kind: 'observed' }) as unknown as Observed
+
+/** Where every run begins: nothing was observed yet. */
+export function nothingObserved(): Observed {
+  return OBSERVED
 }

@@ -1,6 +1,6 @@
 /**
- * Reasoning: one inference under a durable reservation, and the actions that its reply proposes. Nothing is done here.
- * A reply that is cut, empty or refused proposes nothing and ends the run with its reason.
+ * The reason step: one inference under a durable reservation, and the actions that its reply proposes. Nothing is done
+ * here. A reply that is cut, empty or refused proposes nothing and ends the run with its reason.
  */
 import { inputTokensOf } from '../budget/index.ts'
 import { canonical, deepFreeze, digestOfCanonical, isFault } from '../core/index.ts'
@@ -46,7 +46,7 @@ async function infer(run: Run, signal: AbortSignal): Promise<Inferred | Finished
   const bytes = Buffer.byteLength(text)
   if (bytes > REQUEST_BYTES_MAX)
     return failedWith(`the request to the model is ${bytes} bytes long, and ${REQUEST_BYTES_MAX} are allowed`)
-  run.pending = []
+  run.pendingObservations = []
   let reservation: ReturnType<Run['budget']['reserve']>
   try {
     reservation = run.budget.reserve({

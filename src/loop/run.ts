@@ -62,10 +62,10 @@ export class Run {
   readonly trustedContext: JsonObject
   readonly tools: readonly ToolDefinition[]
   readonly messages: Message[]
-  /** What the newest pass brought back, denials included. */
-  pending: Observation[] = []
+  /** What this iteration brought back so far, denials included. */
+  pendingObservations: Observation[] = []
 
-  constructor(parts: Omit<Run, 'pending' | 'world' | 'iteration' | 'context' | 'nextIteration'>) {
+  constructor(parts: Omit<Run, 'pendingObservations' | 'world' | 'iteration' | 'context' | 'nextIteration'>) {
     this.setup = parts.setup
     this.config = parts.config
     this.startedAt = parts.startedAt
