@@ -24,7 +24,7 @@ interface Admitted {
   readonly done: () => void
 }
 
-export class ChatSession implements Chat {
+export class CoordinatorChat implements Chat {
   readonly #shared: Shared
   readonly #caller: Hash
   readonly #outbound: Outbound

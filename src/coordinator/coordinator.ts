@@ -2,15 +2,13 @@
  * The coordinator: conversations with people, each turn a governed run of its own. It owns what the conversations share
  * and counts them; the server gives it sockets, embedding code gives it functions.
  */
-import { type AgentId, assert, digest, Fault, type Hash, newId, parseId } from '../core/index.ts'
-import { ChatSession } from './chat.ts'
+import { SDK_FINGERPRINT } from '../access/index.ts'
+import { type AgentId, assert, Fault, type Hash, newId, parseId } from '../core/index.ts'
+import { CoordinatorChat } from './chat.ts'
 import { CONTENT_BYTES_MAX } from './frame.ts'
 import type { ServerMessage } from './messages.ts'
 import type { Chat, ChatHost, Outbound } from './outbound.ts'
 import type { Shared } from './shared.ts'
-
-/** No network credential can give this caller: its text has another form than any token's. */
-export const SDK_CALLER: Hash = digest(['trusted-sdk', 'coordinator'])
 
 export interface SdkSession {
   /** Runs one turn under a fresh id, which is returned. Resolves when the turn ended and its messages were delivered. */
@@ -44,7 +42,7 @@ export class Coordinator implements ChatHost {
 
   /** The in-process session: the same admission, replay and messages, through the caller's function. */
   sdkSession(onMessage: (message: ServerMessage) => void | Promise<void>): SdkSession {
-    const chat = this.#open(SDK_CALLER, outboundOf(onMessage))
+    const chat = this.#open(SDK_FINGERPRINT, outboundOf(onMessage))
     const handleChatWithId = async (id: string, content: string): Promise<void> => {
       const bytes = Buffer.byteLength(content)
       if (bytes > CONTENT_BYTES_MAX) {
@@ -72,12 +70,12 @@ export class Coordinator implements ChatHost {
     assert(this.#chats.size === 0, 'a closed coordinator holds no conversation')
   }
 
-  #open(caller: Hash, outbound: Outbound): ChatSession {
+  #open(caller: Hash, outbound: Outbound): CoordinatorChat {
     if (this.#closed) {
       throw new Fault('SHUTTING_DOWN', { message: 'Cannot open a conversation: the coordinator is closed' })
     }
     const gone = this.#shared.activity.connectionOpened()
-    const chat: ChatSession = new ChatSession(this.#shared, caller, outbound, () => {
+    const chat: CoordinatorChat = new CoordinatorChat(this.#shared, caller, outbound, () => {
       this.#chats.delete(chat)
       gone()
     })

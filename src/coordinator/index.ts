@@ -1,6 +1,5 @@
-export { Coordinator, SDK_CALLER, type SdkSession } from './coordinator.ts'
-export { CONTENT_BYTES_MAX, FRAME_BYTES_MAX } from './frame.ts'
+export { Coordinator, type SdkSession } from './coordinator.ts'
+export { FRAME_BYTES_MAX } from './frame.ts'
 export type { ClientMessage, ServerMessage } from './messages.ts'
 export type { Chat, ChatHost, Outbound } from './outbound.ts'
-export type { Shared } from './shared.ts'
 export { systemPrompt } from './system-prompt.ts'

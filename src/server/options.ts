@@ -1,6 +1,6 @@
 /** What a server can be told, with the defaults. The command line reads flags and environment and fills this in, once. */
 import type { ApiKeys } from '../access/index.ts'
-import type { ChatHost } from '../coordinator/index.ts'
+import { type ChatHost, FRAME_BYTES_MAX } from '../coordinator/index.ts'
 import type { ServerLimits } from '../world/index.ts'
 import type { ChatLimits } from './chat-door.ts'
 import type { Log } from './log.ts'
@@ -48,7 +48,7 @@ export const HTTP_LIMITS: HttpLimits = {
 
 export const CHAT_LIMITS: ChatLimits = {
   socketsMax: 16_384,
-  frameBytesMax: 128 * 1024,
+  frameBytesMax: FRAME_BYTES_MAX,
   heartbeatMs: 30_000,
   closeMsMax: 2_000,
   outbound: OUTBOUND_LIMITS,
