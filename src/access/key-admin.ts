@@ -5,8 +5,9 @@
  * leaves the old file or the new one. Two commands at once are kept apart by a lock file beside it, so neither loses the
  * other's change. Only the hash of a secret is stored; its token is returned once and cannot be had again.
  */
-import { dirname } from 'node:path'
+import { basename, dirname } from 'node:path'
 import { type AgentId, Fault, type JsonObject } from '../core/index.ts'
+import { replacePrivateFile } from '../store/index.ts'
 import type { OpenFile, World } from '../world/index.ts'
 import { type KeyRecord, keyFileText, readKeyFile } from './key-file.ts'
 import { hashSecret } from './password.ts'
@@ -87,7 +88,7 @@ async function changeKeys(
   await world.files.mkdir(dirname(path), 0o700)
   await using _lock = await lockBeside(path, world, signal)
   const { raw } = await readKeyFile(path, world)
-  await replace(path, keyFileText(change(raw)), world)
+  await replacePrivateFile(world, dirname(path), basename(path), Buffer.from(keyFileText(change(raw))))
 }
 
 /** The key file is replaced at every change, so a lock on the file itself would guard a file that is gone. */
@@ -108,23 +109,4 @@ async function lockBeside(path: string, world: World, signal: AbortSignal): Prom
     }
     await world.clock.sleep(LOCK_RETRY_MS, signal)
   }
-}
-
-async function replace(path: string, text: string, world: World): Promise<void> {
-  const fresh = `${path}.${Buffer.from(world.random.bytes(8)).toString('hex')}.tmp`
-  const file = await world.files.create(fresh, 0o600)
-  if (file === null) throw new Fault('STORAGE_BUSY', { message: 'Cannot write the API key file: the name is taken' })
-  try {
-    try {
-      await file.append(Buffer.from(text))
-      await file.syncAll()
-    } finally {
-      await file.close()
-    }
-    await world.files.rename(fresh, path)
-  } catch (error) {
-    await world.files.unlink(fresh).catch(() => undefined) // it holds hashes only, and the first failure is the one to tell
-    throw error
-  }
-  await world.files.syncDirectory(dirname(path))
 }
