@@ -3,6 +3,5 @@ export { type Log, type LogFacts, type LogLevel, redact, type StderrLog, stderrL
 export type { Answer, Mount, Route, RouteRequest } from './mount.ts'
 export { CHAT_LIMITS, CORS_ORIGINS, HTTP_LIMITS, type HttpLimits, RATE_LIMIT, type ServerOptions } from './options.ts'
 export { OUTBOUND_LIMITS, type OutboundLimits } from './outbound-queue.ts'
-export type { AgentSummary, RuntimeApi } from './port.ts'
 export type { RateLimit } from './rate-limiter.ts'
 export { type RunningServer, startServer } from './server.ts'

@@ -6,11 +6,11 @@ import type { ChatLimits } from './chat-door.ts'
 import type { Log } from './log.ts'
 import type { Mount } from './mount.ts'
 import { OUTBOUND_LIMITS } from './outbound-queue.ts'
-import type { RuntimeApi } from './port.ts'
 import { RATE_LIMIT, type RateLimit } from './rate-limiter.ts'
+import type { ServedApi } from './served-api.ts'
 
 export type ServerOptions = {
-  readonly api: RuntimeApi
+  readonly api: ServedApi
   readonly keys: ApiKeys
   /** Null where there is no model to talk to: then `/ws/chat` does not exist. */
   readonly chats: ChatHost | null

@@ -1,13 +1,14 @@
 /** The server's own routes: health, status, metrics, agents, schedules, and the ticket for a chat socket. */
 import { type Caller, mayUse, type Tickets } from '../access/index.ts'
+import type { AgentSummary, HealthResponse, StatusResponse } from '../api/index.ts'
 import { type AgentId, assert, type Code, Fault, idOrNull, isFault } from '../core/index.ts'
 import type { World } from '../world/index.ts'
 import type { Answer, Route, RouteRequest } from './mount.ts'
-import type { AgentSummary, RuntimeApi } from './port.ts'
 import { type Refusal, refusalOf } from './refusal.ts'
+import type { ServedApi } from './served-api.ts'
 
 export type RouteParts = {
-  readonly api: RuntimeApi
+  readonly api: ServedApi
   readonly tickets: Tickets
   readonly version: string
   readonly isReady: () => boolean
@@ -37,14 +38,21 @@ export function coreRoutes({ api, tickets, version, isReady }: RouteParts, world
     ok(await api.getAgentStatus(agentOf(params), signal))
   return [
     get('/health', 'public', async () =>
-      ok({ status: 'healthy', uptime_seconds: uptimeSeconds(), timestamp: world.clock.wall(), version }),
+      ok({
+        status: 'healthy',
+        uptime_seconds: uptimeSeconds(),
+        timestamp: world.clock.wall(),
+        version,
+      } satisfies HealthResponse),
     ),
     get('/health/live', 'public', async () => ({ status: 200 })),
     get('/health/ready', 'public', async () => ({ status: isReady() ? 200 : 503 })),
     get('/health/scheduler', 'admin', async (_, signal) =>
       ok(await under('SCHEDULER_HEALTH_FAILED', api.getSchedulerHealth(signal))),
     ),
-    get('/status', 'admin', async (_, signal) => ok({ version, ...(await statusOf(api, signal)) })),
+    get('/status', 'admin', async (_, signal) =>
+      ok({ version, ...(await statusOf(api, signal)) } satisfies StatusResponse),
+    ),
     get('/metrics', 'admin', async (_, signal) => ok(await under('METRICS_FAILED', api.getMetrics(signal)))),
     get('/agents', 'key', async (request, signal) =>
       ok(visibleTo(callerOf(request), await under('LIST_AGENTS_FAILED', agentsOf(api, signal)))),
@@ -75,7 +83,7 @@ async function under<T>(code: Code, work: Promise<T>): Promise<T> {
   }
 }
 
-async function statusOf(api: RuntimeApi, signal: AbortSignal): Promise<object> {
+async function statusOf(api: ServedApi, signal: AbortSignal): Promise<Omit<StatusResponse, 'version'>> {
   const [agents, schedules, channels, healthy] = await Promise.all([
     under('STATUS_AGENTS_FAILED', api.listAgents(signal)),
     under('STATUS_SCHEDULES_FAILED', api.listSchedules(signal)),
@@ -86,7 +94,7 @@ async function statusOf(api: RuntimeApi, signal: AbortSignal): Promise<object> {
 }
 
 /** A runtime that was built without channels has none. */
-async function channelsOf(api: RuntimeApi, signal: AbortSignal): Promise<readonly object[]> {
+async function channelsOf(api: ServedApi, signal: AbortSignal): Promise<readonly object[]> {
   try {
     return (await api.listChannels?.(signal)) ?? []
   } catch (error) {
@@ -95,7 +103,7 @@ async function channelsOf(api: RuntimeApi, signal: AbortSignal): Promise<readonl
   }
 }
 
-async function isHealthy(api: RuntimeApi, signal: AbortSignal): Promise<boolean> {
+async function isHealthy(api: ServedApi, signal: AbortSignal): Promise<boolean> {
   try {
     const { status = 'healthy' } = await api.getSystemHealth(signal)
     return status === 'healthy'
@@ -104,7 +112,7 @@ async function isHealthy(api: RuntimeApi, signal: AbortSignal): Promise<boolean>
   }
 }
 
-async function agentsOf(api: RuntimeApi, signal: AbortSignal): Promise<readonly AgentSummary[]> {
+async function agentsOf(api: ServedApi, signal: AbortSignal): Promise<readonly AgentSummary[]> {
   if (api.listAgentsDetailed !== undefined) return await api.listAgentsDetailed(signal)
   return (await api.listAgents(signal)).map((id) => ({ id, name: id, state: 'Created' }))
 }

@@ -5,13 +5,7 @@ import { WebSocket } from 'ws'
 import { type AccessSettings, ApiKeys } from '../../src/access/index.ts'
 import type { ServerMessage } from '../../src/coordinator/index.ts'
 import { type AgentId, Fault } from '../../src/core/index.ts'
-import {
-  type Log,
-  type RunningServer,
-  type RuntimeApi,
-  type ServerOptions,
-  startServer,
-} from '../../src/server/index.ts'
+import { type Log, type RunningServer, type ServerOptions, startServer } from '../../src/server/index.ts'
 import { FakeChats } from './fake-chats.ts'
 import {
   AGENT,
@@ -54,7 +48,7 @@ export type Envelope = {
 
 export type Refused = { readonly status: number; readonly body: Envelope; readonly headers: Record<string, unknown> }
 
-export const fakeApi: RuntimeApi = {
+export const fakeApi: ServerOptions['api'] = {
   getSystemHealth: async () => ({ status: 'healthy' }),
   listAgents: async () => [AGENT as AgentId, OTHER_AGENT as AgentId],
   getAgentStatus: async (agent) => {

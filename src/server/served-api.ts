@@ -1,14 +1,13 @@
 /**
- * RuntimeApi: what these routes need of the runtime. The method names are those of the whole runtime API, of which this is
- * a part; whoever makes that one fits here. Rejections are Faults, and the routes give them their codes.
+ * ServedApi: what these routes need of the runtime. The method names are those of the whole runtime API (`api`), of which
+ * this is a part; whoever makes that one fits here. Rejections are Faults, and the routes give them their codes.
  *
  * Answers that the door only passes on are `object`: their members belong to the maker, and nothing is added or taken away.
  */
+import type { AgentSummary } from '../api/index.ts'
 import type { AgentId } from '../core/index.ts'
 
-export type AgentSummary = { readonly id: string; readonly name: string; readonly state: string }
-
-export interface RuntimeApi {
+export interface ServedApi {
   /** `status` is "healthy", "degraded" or "unhealthy". */
   getSystemHealth(signal: AbortSignal): Promise<{ readonly status?: string }>
   listAgents(signal: AbortSignal): Promise<readonly AgentId[]>
