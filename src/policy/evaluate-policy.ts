@@ -10,11 +10,13 @@ import {
   type AgentId,
   canonical,
   Fault,
+  fit,
   isFault,
   isJsonObject,
   type JsonObject,
   parseId,
   shapes,
+  type TypeOf,
 } from '../core/index.ts'
 import type { World } from '../world/index.ts'
 import { type CedarEngine, type CedarError, type CedarRequest, sharedEngine } from './cedar-engine.ts'
@@ -159,7 +161,7 @@ const legacyShape = shapes.object({ tool_name: shapes.text, tool_input: shapes.o
 
 function subjectOf(input: unknown): Subject & { readonly outcome: RequestOutcome } {
   if (isJsonObject(input) && Object.hasOwn(input, 'tool_name')) return legacySubject(input)
-  const wanted = shapes.fit(runtimeShape, input, 'the call to evaluate')
+  const wanted = fit(runtimeShape, input, 'the call to evaluate')
   const call = callOf(wanted)
   const agent: AgentId = parseId('agent', wanted.agent_id ?? SOME_AGENT)
   return {
@@ -175,7 +177,7 @@ function subjectOf(input: unknown): Subject & { readonly outcome: RequestOutcome
   }
 }
 
-type Wanted = shapes.TypeOf<typeof runtimeShape>
+type Wanted = TypeOf<typeof runtimeShape>
 
 function replyOf(wanted: Wanted): 'respond' | 'terminate' {
   return wanted.respond === undefined ? 'terminate' : 'respond'
@@ -205,7 +207,7 @@ function callOf(wanted: Wanted): PreparedCall {
 }
 
 function legacySubject(input: JsonObject): Subject & { readonly outcome: RequestOutcome } {
-  const { tool_name, tool_input } = shapes.fit(legacyShape, input, 'the call to evaluate')
+  const { tool_name, tool_input } = fit(legacyShape, input, 'the call to evaluate')
   return {
     mapping: 'legacy',
     mapping_note:

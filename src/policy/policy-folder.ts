@@ -8,7 +8,7 @@
  * of entries, and the whole reading is bad (law 5). An absent folder is not an error. The marks tell a watcher whether
  * anything that was read may have changed since.
  */
-import { byCodePoint, Fault, isFault, messageOf, readJson, shapes } from '../core/index.ts'
+import { byCodePoint, Fault, fit, isFault, messageOf, readJson, shapes } from '../core/index.ts'
 import type { FileFacts, World } from '../world/index.ts'
 import { type PolicyEntry, policyEntryShape } from './policy-set.ts'
 import { TEXT_BYTES_MAX } from './policy-text.ts'
@@ -129,7 +129,7 @@ function entriesOf(text: string, file: string, prefix: string): readonly PolicyE
   }
   let entries: readonly PolicyEntry[]
   try {
-    entries = shapes.fit(
+    entries = fit(
       entryListShape,
       readJson(text, { depthMax: 8, bytesMax: TEXT_BYTES_MAX }),
       `"${file}"`,
