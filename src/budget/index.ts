@@ -1,4 +1,4 @@
-export { type Ancestor, Ledger, SCOPES_MAX } from './ledger.ts'
+export { Ledger, SCOPES_MAX } from './ledger.ts'
 export type { Reservation } from './reservation.ts'
 export { type BudgetScope, openBudget, type ReservationRequest } from './scope.ts'
 export { amountOf, chargeOf, outcomeOf, recordableUsage, type SettlementOutcome } from './settlement.ts'

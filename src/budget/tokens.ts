@@ -4,7 +4,7 @@
  */
 import { Fault } from '../core/index.ts'
 
-export const TOKENS_MAX = 0xffffffff
+const TOKENS_MAX = 0xffffffff
 
 /** What a request may need beyond its own bytes, where the provider cannot count: roles, separators, tool preambles. */
 const UNCOUNTED_TOKENS = 1024

@@ -2,7 +2,7 @@
  * A prepared call: a proposed action that was parsed strictly, normalised, validated, frozen and named by its fingerprint.
  * What the gate judges is the very object that the executor receives (law 8); the model's text is not parsed again.
  */
-import { assert, canonical, deepFreeze, digest, type Hash, type JsonObject } from '../core/index.ts'
+import { assert, deepFreeze, digest, type Hash, type JsonObject } from '../core/index.ts'
 import type { ProposedAction, ToolDefinition } from '../events/index.ts'
 
 /** What a tool promises, and how policy names it. */
@@ -112,8 +112,4 @@ export function sourceOf(action: ProposedAction): string {
   if ('ToolCall' in action) return action.ToolCall.name
   if ('Delegate' in action) return `delegate:${action.Delegate.target}`
   return 'Respond' in action ? 'respond' : 'terminate'
-}
-
-export function normalisedArguments(value: JsonObject): string {
-  return canonical(value)
 }

@@ -2,7 +2,7 @@
  * Toolbox: the port behind which tools live. Calls declares it; `tools` and the embedding code make it, and `dispatch`
  * alone reaches its `execute`, because only a spent grant gives an authorised call.
  */
-import type { Hash, JsonObject } from '../core/index.ts'
+import type { JsonObject } from '../core/index.ts'
 import type { Observation, ProposedAction, ToolDefinition, ToolEffect } from '../events/index.ts'
 import type { AuthorisedCall } from './grant.ts'
 import type { PreparedCall } from './prepared-call.ts'
@@ -44,5 +44,3 @@ export interface ExecutionScope {
 export interface EffectHandle {
   record(effect: ToolEffect): Promise<void>
 }
-
-export type { Hash }

@@ -19,8 +19,8 @@ export {
   type RunId,
 } from './ids.ts'
 export { deepFreeze, isJsonObject, type Json, type JsonObject } from './json.ts'
-export { fit, fits, type Misfit, type Shape, type TypeOf } from './shape.ts'
-export { type JsonBounds, readJson, readJsonMembers, type Span } from './strict-json.ts'
+export { fit, fits, type Shape, type TypeOf } from './shape.ts'
+export { readJson, readJsonMembers } from './strict-json.ts'
 export { instantOf, isTimestamp, type Timestamp, timestampOf } from './timestamp.ts'
 export { VERSION } from './version.ts'
 export { shapes }

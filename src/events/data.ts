@@ -3,16 +3,7 @@
  * disk; each type is derived from its shape. Members that a newer writer added are ignored on the way back from disk,
  * except in references and reservations, where an unknown member is refused.
  */
-import {
-  deepFreeze,
-  type Hash,
-  type HexHash,
-  type Json,
-  type JsonObject,
-  type Shape,
-  shapes,
-  type TypeOf,
-} from '../core/index.ts'
+import { deepFreeze, type JsonObject, type Shape, shapes, type TypeOf } from '../core/index.ts'
 
 const {
   text,
@@ -96,7 +87,7 @@ export function isUnconfirmed(observation: Observation): boolean {
 export const toolDefinitionShape = open({ name: text, description: text, parameters: jsonObject })
 export type ToolDefinition = TypeOf<typeof toolDefinitionShape>
 
-export const toolChoiceShape = open({ type: literal('auto', 'any', 'tool'), name: optional(text) })
+const toolChoiceShape = open({ type: literal('auto', 'any', 'tool'), name: optional(text) })
 
 export const recoveryStrategyShape = tagged(
   {
@@ -199,5 +190,3 @@ export const toolEffectShape = tagged(
   'allowed',
 )
 export type ToolEffect = TypeOf<typeof toolEffectShape>
-
-export type { Hash, HexHash, Json, JsonObject }

@@ -10,7 +10,6 @@ export {
   fromWire,
   startsEffect,
   toWire,
-  type WireEntry,
   type WireEvent,
   wireEventShape,
 } from './catalogue.ts'
@@ -31,7 +30,6 @@ export {
   type Observation,
   observationShape,
   type ProposedAction,
-  type RecoveryStrategy,
   type TerminationReason,
   type ToolDefinition,
   type ToolEffect,

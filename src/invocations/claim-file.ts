@@ -14,7 +14,7 @@ import { auditPath, type Place } from './place.ts'
 
 export const CLAIM_RULE: PrivateFileRule = { what: 'invocation claim', bytesMax: 2 * 1024 * 1024 }
 export const STORE_NAME = 'invocation store'
-export const RESULT_BYTES_MAX = 1024 * 1024
+const RESULT_BYTES_MAX = 1024 * 1024
 
 const claimShape = shapes.object({
   kind: shapes.literal('claim'),

@@ -14,7 +14,7 @@ import {
 } from '../core/index.ts'
 import type { ClaimRequest } from './claims.ts'
 
-export const REQUEST_BYTES_MAX = 1024 * 1024
+const REQUEST_BYTES_MAX = 1024 * 1024
 export const scopeShape = shapes.boundedText(1, 256)
 
 export type Name = { readonly scope: string; readonly id: InvocationId }

@@ -2,7 +2,7 @@
 import { Fault, fit, isFault, readJson, shapes, type TypeOf } from '../core/index.ts'
 import type { World } from '../world/index.ts'
 
-export const REVIEW_FILE_BYTES_MAX = 128 * 1024
+const REVIEW_FILE_BYTES_MAX = 128 * 1024
 const EVIDENCE_COUNT_MAX = 32
 
 export const reviewShape = shapes.object({

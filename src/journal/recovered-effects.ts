@@ -9,7 +9,7 @@ import type { Hash, JsonObject } from '../core/index.ts'
 import { type Entry, type Event, effectUnconfirmed, type ToolEffect } from '../events/index.ts'
 import { refusedEvidence } from './evidence.ts'
 
-export const EFFECTS_MAX = 32_768
+const EFFECTS_MAX = 32_768
 
 type OfCall = { readonly run_key: string; readonly call_fingerprint: Hash }
 

@@ -66,7 +66,7 @@ export function agentName(id: AgentId): CedarName {
 }
 
 /** The Cedar action that a prepared call is. Delegations go by the declared name of their target. */
-export function cedarActionOf({ action, contract }: PreparedCall): CedarName {
+function cedarActionOf({ action, contract }: PreparedCall): CedarName {
   if (contract !== null) return { type: contract.action_type, id: contract.action_id }
   if ('ToolCall' in action) return { type: 'Action', id: `tool_call::${action.ToolCall.name}` }
   if ('Delegate' in action) return { type: 'Action', id: `delegate::${action.Delegate.target}` }

@@ -45,7 +45,7 @@ function parseParts(engine: CedarEngine, source: string, parts: readonly Part[])
 }
 
 /** Cedar's errors, each at its own place; those that it calls related are errors of the same text. */
-export function errorsAt(source: string, start: number, errors: readonly CedarError[]): Problem[] {
+function errorsAt(source: string, start: number, errors: readonly CedarError[]): Problem[] {
   const found: Problem[] = []
   for (const { message, help, sourceLocations, related } of errors) {
     const [place] = sourceLocations ?? []

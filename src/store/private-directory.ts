@@ -6,7 +6,7 @@ import { dirname } from 'node:path'
 import { Fault } from '../core/index.ts'
 import type { FileFacts, World } from '../world/index.ts'
 
-export const PRIVATE_DIRECTORY_MODE = 0o700
+const PRIVATE_DIRECTORY_MODE = 0o700
 export const PRIVATE_FILE_MODE = 0o600
 
 /** Makes the folder with mode 0700 if it is absent, then checks it. `what` names it in messages; paths are not told. */

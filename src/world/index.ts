@@ -1,4 +1,4 @@
-export { type DeadlineRace, raceDeadline } from './deadline.ts'
+export { raceDeadline } from './deadline.ts'
 export { nodeWorld } from './node-world.ts'
 export type {
   Clock,
