@@ -17,7 +17,7 @@ export interface World {
 }
 
 export interface Clock {
-  /** Wall clock, for timestamps only. Never goes backwards within one process. */
+  /** Wall clock, for timestamps only. Each call is later than the one before: a run key must differ between two runs. */
   wall(): Timestamp
   /** Milliseconds that only grow. Every deadline is a value of this clock; passed means now >= deadline. */
   monotonicMs(): number
@@ -65,8 +65,9 @@ export interface Files {
   mkdir(path: string, mode: number): Promise<void>
   /** Names in a folder, in no order; null when it is not there. */
   list(path: string): Promise<readonly string[] | null>
-  /** Opens without following links and without blocking. `create` is exclusive: an existing name gives null. */
+  /** Opens without following links and without blocking; null when it is not there. */
   open(path: string, how: 'read' | 'append' | 'lock'): Promise<OpenFile | null>
+  /** Creates exclusively, for appending: null when the name exists. */
   create(path: string, mode: number): Promise<OpenFile | null>
   /** Hard link that refuses to replace: false when the new name exists. */
   link(existing: string, fresh: string): Promise<boolean>
