@@ -1,0 +1,46 @@
+/** Documents are true today: every path of this repository that a page names exists. */
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { ROOT } from '../support/sources.ts'
+
+const PAGES = ['ARCHITECTURE.md', 'README.md', 'CONTRIBUTING.md']
+const FOLDERS = 'bench|bin|console|docs|examples|scripts|src|test'
+
+test.each(PAGES)('%s names no path that does not exist', (page) => {
+  const text = readFileSync(join(ROOT, page), 'utf8')
+  expect([...pathsIn(text), ...stepsIn(text)].filter((path) => !existsSync(join(ROOT, path)))).toEqual([])
+})
+
+test('paths are read from code spans, and from the steps of a life', () => {
+  expect(pathsIn('see `src/core/ids.ts`, `docs/decisions/`, `npm test`, `test/x.ts a` and src/no.ts')).toEqual([
+    'src/core/ids.ts',
+    'docs/decisions/',
+  ])
+  expect(stepsIn('```\nloop    one inference   reason.ts\n        the tool        act.ts, tools/run.ts\n```')).toEqual([
+    'src/loop/reason.ts',
+    'src/loop/act.ts',
+    'src/tools/run.ts',
+  ])
+})
+
+/** Code spans that are a path of this repository and nothing else. */
+function pathsIn(text: string): readonly string[] {
+  return [...text.matchAll(new RegExp(`\`((?:${FOLDERS})/[\\w./-]*)\``, 'g'))].map(([, path = '']) => path)
+}
+
+/** In a block of steps a line begins with its folder, or goes on with the one above, and ends with files of it. */
+function stepsIn(text: string): readonly string[] {
+  const found: string[] = []
+  for (const [, block = ''] of text.matchAll(/```\n([\s\S]*?)```/g)) {
+    let folder = ''
+    for (const line of block.split('\n')) {
+      folder = /^\w+/.exec(line)?.[0] ?? folder
+      const files = / ((?:[\w/-]+\.ts(?:, )?)+)$/.exec(line)?.[1] ?? ''
+      for (const file of files.split(', ').filter((name) => name !== '')) {
+        found.push(file.includes('/') ? `src/${file}` : `src/${folder}/${file}`)
+      }
+    }
+  }
+  return found
+}
