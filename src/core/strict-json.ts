@@ -180,27 +180,22 @@ class Reader {
     return text
   }
 
+  /** The engine reads one string of many escapes in one go; whatever it refuses is looked at again, to say where. */
   #unescape(raw: string, start: number): string {
-    let text = ''
-    let from = 0
-    for (let at = raw.indexOf('\\'); at !== -1; at = raw.indexOf('\\', from)) {
-      text += raw.slice(from, at)
-      const letter = raw[at + 1] as string
-      if (letter === 'u') {
-        const digits = raw.slice(at + 2, at + 6)
-        if (!/^[0-9a-fA-F]{4}$/.test(digits)) throw this.#refuse('an escape is malformed', start + at)
-        text += String.fromCharCode(Number.parseInt(digits, 16))
-        from = at + 6
-      } else {
-        const plain = ESCAPES[letter]
-        if (plain === undefined) throw this.#refuse('an escape is unknown', start + at)
-        text += plain
-        from = at + 2
-      }
+    let text: string
+    try {
+      text = JSON.parse(`"${raw}"`) as string
+    } catch {
+      throw this.#badEscape(raw, start)
     }
-    text += raw.slice(from)
     if (!text.isWellFormed()) throw this.#refuse('a string holds a lone surrogate', start)
     return text
+  }
+
+  #badEscape(raw: string, start: number): Fault {
+    let at = raw.indexOf('\\')
+    while (ESCAPE.test(raw.slice(at, at + 6))) at = raw.indexOf('\\', at + (raw[at + 1] === 'u' ? 6 : 2))
+    return this.#refuse(raw[at + 1] === 'u' ? 'an escape is malformed' : 'an escape is unknown', start + at)
   }
 
   #number(): number {
@@ -229,13 +224,4 @@ class Reader {
 }
 
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
-const ESCAPES: Readonly<Record<string, string>> = {
-  '"': '"',
-  '\\': '\\',
-  '/': '/',
-  b: '\b',
-  f: '\f',
-  n: '\n',
-  r: '\r',
-  t: '\t',
-}
+const ESCAPE = /^\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/
