@@ -2,7 +2,7 @@
  * Arguments of a tool call: read once from the model's text, strictly, and checked against the tool's JSON Schema. A
  * fault here is a denial before policy; nothing has happened yet.
  */
-import { type Schema, Validator } from '@cfworker/json-schema'
+import { format, type Schema, Validator } from '@cfworker/json-schema'
 import { Fault, isJsonObject, type JsonObject, readJson } from '../core/index.ts'
 import type { ToolDefinition } from '../events/index.ts'
 
@@ -17,6 +17,9 @@ export function proposedArguments(name: string, text: string): JsonObject {
   if (!isJsonObject(value)) throw invalid(name, 'they must be a JSON object')
   return value
 }
+
+/** The library's own pattern for "url", a name of no standard, takes for ever on texts that a model may write. */
+format.url = (text) => /^(?:https?|ftp):\/\//i.test(text) && URL.canParse(text)
 
 const validators = new WeakMap<ToolDefinition, Validator>()
 
