@@ -1,23 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { chmod, rm, writeFile } from 'node:fs/promises'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { newId } from '../../src/core/index.ts'
-import {
-  build,
-  command,
-  cuttableProxy,
-  linesOf,
-  playedServer,
-  say,
-  start,
-  symbi,
-  TOKEN,
-  testProject,
-  testServer,
-  world,
-} from './support.ts'
+import { inProcess, jsonLines, startUp, symbi } from '../support/cli.ts'
+import { cuttableProxy, playedServer, say, start, TOKEN, testProject, testServer, world } from './support.ts'
 
-beforeAll(build, 120_000)
 const LONG = { timeout: 90_000 }
 const freshId = (): string => newId('invocation', world.random)
 
@@ -35,7 +22,7 @@ describe('one message', LONG, () => {
     expect(done.stderr).toContain('allowed    1 action: every action is allowed by policy\n')
     expect(done.stderr).toContain('call       system_health {}\n')
     expect(done.stderr).toMatch(/\nresult {5}\{"status":"healthy"/)
-    const line = /\nverify {5}symbi (.*)\n$/.exec(done.stderr)?.[1] ?? ''
+    const line = /\nverify {5}\S.* (audit verify .*)\n$/.exec(done.stderr)?.[1] ?? ''
     expect((await symbi(line.split(' '), { cwd: project.path })).code).toBe(0)
   })
 
@@ -53,7 +40,7 @@ describe('one message', LONG, () => {
     await using project = await testProject()
     await using _server = await testServer(project)
     const done = await symbi(['chat', '--json', 'colour', '--project', project.path])
-    const lines = linesOf(done.stdout)
+    const lines = jsonLines(done.stdout)
     expect(lines.map(({ event }) => event)).toEqual(['id', 'sending', 'audit', 'decision', 'result'])
     expect(lines.at(-1)).toMatchObject({
       status: 'completed',
@@ -68,7 +55,7 @@ describe('one message', LONG, () => {
   test('that fails exits 1, with the code and the reason', async () => {
     await using project = await testProject()
     await using _server = await testServer(project)
-    const done = await command(['chat', 'fail', '--project', project.path])
+    const done = await inProcess(['chat', 'fail', '--project', project.path])
     expect([done.code, done.stdout]).toEqual([1, ''])
     expect(done.stderr).toContain('error      LOOP_ERROR: The run failed: ')
   })
@@ -127,7 +114,7 @@ describe('an id', LONG, () => {
       }
       say(socket, { type: 'ChatChunk', request_id: frame.id, content: 'saved', done: true, replayed: true })
     })
-    const done = await command(['chat', 'hello', '--url', server.url], { env: { SYMBI_TOKEN: TOKEN } })
+    const done = await inProcess(['chat', 'hello', '--url', server.url], { env: { SYMBI_TOKEN: TOKEN } })
     expect([done.code, done.stdout]).toEqual([0, 'saved\n'])
     expect(done.stderr).toContain('replayed   the saved answer; nothing ran now\n')
     expect(server.frames).toEqual(['ChatSend', 'ChatInspect', 'ChatInspect', 'ChatInspect'])
@@ -168,7 +155,25 @@ describe('an id', LONG, () => {
     const done = await chat.done
     expect([done.code, done.stdout]).toEqual([2, ''])
     expect(done.stderr).toContain('error      INVOCATION_UNRESOLVED: ')
-    expect(done.stderr).toMatch(/\nnext {7}symbi invocation inspect --scope ws:chat:v1 --id /)
+    expect(done.stderr).toMatch(/\nnext {7}\S.* invocation inspect --scope ws:chat:v1 --id /)
+  })
+
+  test('whose server is killed at once and started again is unresolved, and its model is not asked again', async () => {
+    await using project = await testProject()
+    const script = project.of('model.json')
+    await writeFile(script, JSON.stringify({ model: 'demo', rules: [{ when: {}, reply: { stall: true } }] }))
+    const up = (): ReturnType<typeof startUp> => startUp(project.path, ['--provider', `scripted:${script}`])
+    await using first = await up()
+    const chat = start(['chat', 'stall', '--json', '--project', project.path], { input: '' })
+    await chat.saw(/"event":"audit"/, 'stdout')
+    await first.stop('SIGKILL')
+    await using _second = await up()
+    const done = await chat.done
+    expect(done.code).toBe(2)
+    const lines = jsonLines(done.stdout)
+    expect(lines.at(-1)).toMatchObject({ event: 'result', status: 'unresolved', id: lines[0]?.id })
+    expect(lines.filter(({ event }) => event === 'sending')).toHaveLength(1)
+    expect(project.journals()).toHaveLength(1)
   })
 
   test('of a connection that does not come back is told as unknown, with the way to look it up', async () => {
@@ -176,23 +181,23 @@ describe('an id', LONG, () => {
       void server[Symbol.asyncDispose]()
       socket.terminate()
     })
-    const done = await command(['chat', 'it', "isn't", '--wait', '2', '--url', server.url], {
+    const done = await inProcess(['chat', 'it', "isn't", '--wait', '2', '--url', server.url], {
       env: { SYMBI_TOKEN: TOKEN },
     })
     expect([done.code, done.stdout]).toEqual([2, ''])
     expect(done.stderr).toMatch(/\nunknown {4}Cannot reach the server: ECONNREFUSED\n/)
-    expect(done.stderr).toMatch(/\nnext .* --inspect --id [0-9a-f-]{36} --url ws:\S+ 'it isn'\\''t'\n/)
+    expect(done.stderr).toMatch(/\nnext .* chat --inspect --id [0-9a-f-]{36} --url ws:\S+ "it isn't"\n/)
   })
 
   test('that was chosen runs once: the second time it is answered from the record', async () => {
     await using project = await testProject()
     await using server = await testServer(project)
     const id = freshId()
-    const ask = (...more: string[]): ReturnType<typeof command> =>
-      command(['chat', '--json', '--project', project.path, '--id', id.toUpperCase(), ...more])
+    const ask = (...more: string[]): ReturnType<typeof inProcess> =>
+      inProcess(['chat', '--json', '--project', project.path, '--id', id.toUpperCase(), ...more])
     const unknown = await ask('--inspect', 'count')
     expect(unknown.code).toBe(1)
-    expect(linesOf(unknown.stdout).at(-1)).toMatchObject({ status: 'not_found', code: 'INVOCATION_NOT_FOUND' })
+    expect(jsonLines(unknown.stdout).at(-1)).toMatchObject({ status: 'not_found', code: 'INVOCATION_NOT_FOUND' })
     const first = await ask('count')
     const second = await ask('count')
     const looked = await ask('--inspect', 'count')
@@ -202,12 +207,12 @@ describe('an id', LONG, () => {
       [looked, true],
     ] as const) {
       expect(done.code).toBe(0)
-      expect(linesOf(done.stdout).at(-1)).toMatchObject({ status: 'completed', replayed, content: 'All is well.' })
+      expect(jsonLines(done.stdout).at(-1)).toMatchObject({ status: 'completed', replayed, content: 'All is well.' })
     }
     expect(server.runs()).toBe(1)
     const other = await ask('count', 'more')
     expect(other.code).toBe(1)
-    expect(linesOf(other.stdout).at(-1)).toMatchObject({ status: 'refused', code: 'INVOCATION_CONFLICT' })
+    expect(jsonLines(other.stdout).at(-1)).toMatchObject({ status: 'refused', code: 'INVOCATION_CONFLICT' })
   })
 
   test('that somebody else is at work on is in progress for --inspect, at once and with exit 2', async () => {
@@ -238,7 +243,7 @@ describe('a refusal of the server', LONG, () => {
     await using server = await playedServer((frame, socket) =>
       say(socket, { type: 'Error', request_id: frame.id, code, message: 'so it is\u001b[2J. Do this next' }),
     )
-    const done = await command(['chat', 'hello', '--url', server.url], { env: { SYMBI_TOKEN: TOKEN } })
+    const done = await inProcess(['chat', 'hello', '--url', server.url], { env: { SYMBI_TOKEN: TOKEN } })
     expect([done.code, done.stdout]).toEqual([exit, ''])
     expect(done.stderr).toContain(`error      ${code}: so it is. Do this next\n`)
   })
@@ -247,10 +252,10 @@ describe('a refusal of the server', LONG, () => {
     await using project = await testProject()
     await using _server = await testServer(project)
     const content = '\u0001'.repeat(60_000) // six bytes each on the wire
-    const done = await command(['chat', '--json', '-', '--project', project.path], { input: content })
+    const done = await symbi(['chat', '--json', '-', '--project', project.path], { input: content })
     expect(done.code).toBe(1)
-    expect(linesOf(done.stdout).at(-1)).toMatchObject({ status: 'refused', code: 'MESSAGE_TOO_LARGE' })
-    expect(linesOf(done.stdout).filter(({ event }) => event === 'sending')).toHaveLength(1)
+    expect(jsonLines(done.stdout).at(-1)).toMatchObject({ status: 'refused', code: 'MESSAGE_TOO_LARGE' })
+    expect(jsonLines(done.stdout).filter(({ event }) => event === 'sending')).toHaveLength(1)
   })
 })
 
@@ -258,9 +263,12 @@ describe('the token', LONG, () => {
   test('is never taken from the command line, and never put on one', async () => {
     await using project = await testProject()
     await using _server = await testServer(project)
-    const refused = await symbi(['chat', 'hello', '--token', TOKEN, '--project', project.path])
-    expect([refused.code, refused.stdout]).toEqual([64, ''])
-    expect(refused.stderr).not.toContain(TOKEN)
+    for (const flags of [['--token', TOKEN], [`--token=${TOKEN}`], ['--token']]) {
+      const refused = await inProcess(['chat', 'hello', '--project', project.path, ...flags])
+      expect([refused.code, refused.stdout]).toEqual([64, ''])
+      expect(refused.stderr).toContain('USAGE: Cannot take a token from the command line')
+      expect(refused.stderr).not.toContain(TOKEN)
+    }
     const chat = start(['chat', 'stall', '--project', project.path], { input: '' })
     await chat.saw(/\njournal /)
     expect(readFileSync(`/proc/${chat.child.pid}/cmdline`, 'utf8')).not.toContain(TOKEN)
@@ -281,10 +289,10 @@ describe('the token', LONG, () => {
     await writeFile(file, 'from.file\n')
     await chmod(file, 0o644)
     const base = ['chat', 'hello', '--url', server.url, '--project', project.path]
-    const warned = await command([...base, '--token-file', file], { env: { SYMBI_TOKEN: 'from.environment' } })
+    const warned = await inProcess([...base, '--token-file', file], { env: { SYMBI_TOKEN: 'from.environment' } })
     expect(warned.stderr).toContain('warning: other users may read the token file')
-    await command(base, { env: { SYMBI_TOKEN: 'from.environment' } })
-    await command(base)
+    await inProcess(base, { env: { SYMBI_TOKEN: 'from.environment' } })
+    await inProcess(base)
     expect(seen).toEqual(['Bearer from.file', 'Bearer from.environment', `Bearer ${TOKEN}`])
   })
 
@@ -292,8 +300,8 @@ describe('the token', LONG, () => {
     await using project = await testProject()
     await using _server = await testServer(project)
     const ask = async (env: Record<string, string> = {}, ...more: string[]): Promise<readonly unknown[]> => {
-      const done = await command(['chat', 'hello', '--json', '--project', project.path, ...more], { env })
-      return [done.code, linesOf(done.stderr).at(-1)?.code]
+      const done = await inProcess(['chat', 'hello', '--json', '--project', project.path, ...more], { env })
+      return [done.code, jsonLines(done.stderr).at(-1)?.code]
     }
     expect(await ask({ SYMBI_TOKEN: 'not.right' })).toEqual([77, 'UNAUTHORIZED'])
     await writeFile(project.of('empty'), '\n', { mode: 0o600 })
@@ -319,14 +327,14 @@ describe('bad input', LONG, () => {
     [['hello'], 75, 'CONNECTION_LOST'],
   ])('%j exits %i with %s, and says nothing on stdout', async (args, exit, code) => {
     await using project = await testProject()
-    const done = await command(['chat', ...args, '--project', project.path])
+    const done = await inProcess(['chat', ...args, '--project', project.path])
     expect([done.code, done.stdout]).toEqual([exit, ''])
     expect(done.stderr).toContain(`${code}: Cannot `)
     expect(done.stderr).toContain('hint: ')
   })
 
   test('a project that does not exist is said to be missing', async () => {
-    const done = await command(['chat', 'hello', '--project', 'no-such-folder'])
+    const done = await inProcess(['chat', 'hello', '--project', 'no-such-folder'])
     expect([done.code, done.stdout]).toEqual([66, ''])
   })
 })
@@ -350,7 +358,7 @@ describe('a conversation', LONG, () => {
 
   test('leaves at once when the server or the token is wrong', async () => {
     await using project = await testProject()
-    const done = await command(['chat', '--project', project.path])
+    const done = await inProcess(['chat', '--project', project.path])
     expect([done.code, done.stdout]).toEqual([75, ''])
   })
 })

@@ -111,6 +111,10 @@ export async function judgeJournal(
       return contradicted({ ...nothing, result: 'empty', note }, claim?.recorded === true)
     }
     if (!isFault(error)) throw error
+    if (error.code === 'EVIDENCE_CHANGING') {
+      const note = 'it changes while it is read: its run is at work'
+      return contradicted({ ...nothing, result: 'incomplete', code: error.code, note }, claim?.recorded === true)
+    }
     return { ...nothing, result: 'invalid', code: error.code, note: reasonIn(messageOf(error)) }
   }
 }

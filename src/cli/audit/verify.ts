@@ -51,7 +51,7 @@ export async function verifyOne(
 
 /** A single journal was asked about, so that it holds nothing is no answer that could be taken for a yes. */
 function refuse({ journal, result, code, note }: Finding, flags: VerifyFlags): void {
-  const bad = result === 'invalid' || result === 'missing' || result === 'empty'
+  const bad = result === 'invalid' || result === 'missing' || result === 'empty' || code === 'EVIDENCE_CHANGING'
   if (!bad && (result === 'verified' || flags.complete !== true)) return
   throw new Fault(code === 'EVIDENCE_CHANGING' ? code : 'EVIDENCE_INVALID', {
     message: `Cannot verify the journal "${oneLine(journal)}": ${oneLine(note ?? result)}`,
