@@ -9,6 +9,7 @@ import { near, typed } from './typed.ts'
 
 interface InitOptions {
   readonly force?: true
+  readonly interact: boolean
   readonly profile: string
 }
 
@@ -20,7 +21,7 @@ export function register(program: Command, cli: Cli, exit: ExitCode): void {
     summary: 'make a project: settings, least-privilege policies, a key to chat with, a demo model',
     options: [
       new Option('--force', 'write settings and demo model again; policies, keys and evidence stay as they are'),
-      new Option('--no-interact', 'ask nothing, which is what init always does'),
+      new Option('--no-interact', 'for scripts: suggest nothing, and ask nothing, which init never does'),
       new Option('--profile <name>', 'what the project starts with').default('minimal'),
     ],
     action: (options) => init(cli, options),
@@ -47,7 +48,7 @@ async function init({ world, console }: Cli, options: InitOptions & CommonOption
   for (const name of written) console.result(`  ${console.paint('green', 'wrote')} ${join(place, name)}`)
   for (const name of kept) console.result(`  ${console.paint('dim', 'kept ')} ${join(place, name)}`)
   if (keyId !== null) console.result(`The token of key "${keyId}" is in ${near(project.chatTokenFile)}, for you alone`)
-  console.note(`Start it with: ${typed('up', ...(place === '.' ? [] : ['--project', place]))}`)
+  if (options.interact) console.note(`Start it with: ${typed('up', ...(place === '.' ? [] : ['--project', place]))}`)
   return 0
 }
 

@@ -15,7 +15,7 @@ const modeOf = async (path: string): Promise<string> => ((await stat(path)).mode
 
 test('init prints what it wrote, and on stderr the line that starts the project', async () => {
   await using folder = await temporaryFolder()
-  const { code, stdout, stderr } = await symbi(['init', '--project', 'demo', '--no-interact'], { cwd: folder.path })
+  const { code, stdout, stderr } = await symbi(['init', '--project', 'demo'], { cwd: folder.path })
   expect([code, stdout]).toEqual([
     0,
     `Made the project demo
@@ -29,6 +29,8 @@ The token of key "chat" is in demo/.symbiont/chat.token, for you alone
 `,
   ])
   expect(stderr).toMatch(/^Start it with: node .*bin\/symbi\.js up --project demo\n$/)
+  const again = await inProcess(['init', '--project', folder.of('other'), '--no-interact'])
+  expect([again.code, again.stderr], 'a script is told nothing more').toEqual([0, ''])
 })
 
 test('init keeps secrets private, and its files whole', async () => {
