@@ -91,6 +91,14 @@ describe('doctor fails, with exit 1, on', () => {
     await rm(other)
   })
 
+  test('a journal under the name of another agent', async () => {
+    const [path = ''] = await journalsOf(project)
+    const other = path.replace(/[^/]{36}(?=\.[^.]+\.jsonl$)/, newId('agent', world.random))
+    await copyFile(path, other)
+    expect(await doctor(project.path)).toMatchObject({ code: 1, failed: ['journals'] })
+    await rm(other)
+  })
+
   test('a claim that is not one', async () => {
     const path = project.of('.symbiont', 'invocations', `${'0'.repeat(64)}.jsonl`)
     await writeFile(path, '{"kind":"nothing"}\n', { mode: 0o600 })

@@ -3,11 +3,12 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { ApiKeys } from '../../src/access/index.ts'
 import { DEMO_MODEL_TEXT } from '../../src/cli/init-texts.ts'
+import { Fault } from '../../src/core/index.ts'
 import { checkPolicies } from '../../src/policy/index.ts'
 import { scripted } from '../../src/providers/index.ts'
-import { nodeWorld } from '../../src/world/index.ts'
+import { nodeWorld, type World } from '../../src/world/index.ts'
 import { demoProject, inProcess, symbi } from '../support/cli.ts'
-import { temporaryFolder } from '../support/folder.ts'
+import { type TemporaryFolder, temporaryFolder } from '../support/folder.ts'
 
 const world = nodeWorld()
 const init = (project: string, ...more: string[]) => inProcess(['init', '--project', project, ...more])
@@ -142,6 +143,56 @@ test('init finishes what an interrupted init began, whatever it had written', as
   const token = (await readFile(whole.of('.symbiont', 'chat.token'), 'utf8')).trim()
   expect(token, 'the token of a key that never came to be').not.toBe(whole.token)
 })
+
+/** Every fifth of all changes, in five tests that take a fifth of the time. */
+test.each([0, 1, 2, 3, 4])(
+  'init that fails at any change of the disk leaves no half project: the next init makes a whole one (%i of 0 to 4)',
+  async (part) => {
+    for (let failAt = part; ; failAt += 5) {
+      await using folder = await temporaryFolder()
+      const { broken, failed } = worldThatFails(failAt)
+      const first = await inProcess(['init', '--project', folder.path], { world: broken })
+      if (!failed()) {
+        expect([first.code, failAt > 40]).toEqual([0, true])
+        return
+      }
+      expect([failAt, first.code]).toEqual([failAt, 74])
+      const hadKeys = await exists(folder.of('.symbiont', 'api-keys.json'))
+      const more = (await exists(folder.of('symbiont.toml'))) ? ['--force'] : []
+      const second = await init(folder.path, ...more)
+      expect([failAt, second.code]).toEqual([failAt, 0])
+      expect(await checkPolicies(world, folder.of('policies'))).toMatchObject({ policies: 2, problems: [] })
+      if (hadKeys) expect([failAt, await holderOf(folder)]).toEqual([failAt, 'chat']) // else the pair is a fresh one
+    }
+  },
+)
+
+/** From the change of this number on, the disk is gone. */
+function worldThatFails(failAt: number): { readonly broken: World; readonly failed: () => boolean } {
+  let count = 0
+  const files = { ...world.files }
+  for (const name of ['create', 'mkdir', 'link', 'rename', 'unlink', 'syncDirectory'] as const) {
+    const change = world.files[name] as (...args: unknown[]) => Promise<unknown>
+    Object.assign(files, {
+      [name]: async (...args: unknown[]) => {
+        if (count++ >= failAt) throw new Fault('STORAGE_FAILED', { message: 'Cannot write: the disk is gone' })
+        return await change(...args)
+      },
+    })
+  }
+  return { broken: { ...world, files }, failed: () => count > failAt }
+}
+
+/** Whose token lies in the project's file. */
+async function holderOf(folder: TemporaryFolder): Promise<string | null> {
+  const token = (await readFile(folder.of('.symbiont', 'chat.token'), 'utf8')).trim()
+  const settings = { legacyToken: null, refuseLegacyToken: true, rejectLegacyKeys: true, production: true }
+  const keyFile = folder.of('.symbiont', 'api-keys.json')
+  const keys = await ApiKeys.open({ keyFile, ...settings }, world, () => undefined)
+  return (await keys.authenticate(token))?.key_id ?? null
+}
+
+const exists = async (path: string): Promise<boolean> => (await world.files.lstat(path)) !== null
 
 test('init refuses a state folder that others may enter, and writes nothing into it', async () => {
   await using folder = await temporaryFolder()
