@@ -100,7 +100,8 @@ export const ACCEPTANCE: Readonly<Record<string, string>> = {
   'trap:cedar-deep-policy':
     'Policy text nested too deeply is refused before it reaches the engine, which decides as before.',
   'trap:cedar-engine-throws': 'Whatever the engine throws is a denial, and a fresh engine decides the next call.',
-  'trap:cedar-wasm-inlining': 'Hundreds of thousands of decisions in a child process do not take the process down.',
+  'trap:cedar-wasm-inlining':
+    'Thousands of decisions in a child process that deoptimises all the time do not take the process down.',
   'trap:cedar-policy-set-pool':
     'Policies that are replaced again and again stay within a fixed set of ids in the engine.',
   'trap:cedar-entity-escape': 'An argument cannot pass for an entity or an extension value inside the engine.',

@@ -49,7 +49,7 @@ test('a reservation of a child is recorded in the journal of the root', async ()
   expect(log.all('BudgetReservationStarted')[0]?.reservation.ancestors).toHaveLength(2)
 })
 
-test('a usage that was not reported leaves the whole amount uncertain', async () => {
+test('a usage that was not reported leaves the whole amount uncertain [trap:provider-usage-unknown]', async () => {
   const { root, log, recorder } = attached(1000)
   const reservation = root.reserve(request())
   await reservation.begin(never)

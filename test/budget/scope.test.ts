@@ -8,7 +8,7 @@ import { MemoryLog } from '../support/memory-log.ts'
 const refused = expect.objectContaining({ code: 'BUDGET_REFUSED' })
 const closed = expect.objectContaining({ code: 'BUDGET_CLOSED' })
 
-test('an allowance of 0 allows nothing', () => {
+test('an allowance of 0 allows nothing [trap:budget-zero]', () => {
   const { root } = attached(0)
   expect(root.snapshot()).toMatchObject({ limit: 0, available_tokens: 0, exceeded: false })
   expect(() => root.reserve(request({ inputTokens: 0, outputTokensMax: 1 }))).toThrow(refused)
@@ -37,7 +37,7 @@ test('reserve() refuses when not one output token is left, and holds nothing the
   expect(root.snapshot()).toMatchObject({ reserved_tokens: 0, available_tokens: 100 })
 })
 
-test('a refusal says that unreported usage took the tokens, and what to set', async () => {
+test('a refusal says that unreported usage took the tokens, and what to set [trap:provider-usage-unknown]', async () => {
   const { root } = attached(60)
   const reservation = root.reserve(request())
   await reservation.begin(never)

@@ -18,7 +18,7 @@ test('inputTokensOf() saturates at u32 instead of wrapping round', () => {
 })
 
 test.each([Number.NaN, Number.POSITIVE_INFINITY, -1, 1.5, 2 ** 32])(
-  'a token number of %s is refused everywhere: as limit, as input and as output',
+  'a token number of %s is refused everywhere: as limit, as input and as output [trap:budget-zero]',
   (value) => {
     expect(() => openBudget(value, { random })).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }))
     expect(() => inputTokensOf(value, 1)).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }))

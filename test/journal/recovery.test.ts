@@ -137,7 +137,7 @@ describe('a prefix', () => {
     expect(report.warnings).toHaveLength(2)
   })
 
-  test('is judged at every length of a run: it needs nobody only at its full length', () => {
+  test('is judged at every length of a run: it needs nobody only at its full length [trap:lost-tail]', () => {
     const { start, finish } = dispatch()
     const { start: reserve, finish: settle } = reservation()
     const all = [

@@ -386,7 +386,7 @@ describe('after a failure', () => {
   ]
 
   test.each(failures)(
-    '%s poisons the writer for ever, the terminal record included',
+    '%s poisons the writer for ever, the terminal record included [trap:failed-sync, trap:torn-line]',
     async (_what, on, errno, code, short) => {
       const plain = await fresh()
       await plain.append([entry(started)])
@@ -626,7 +626,7 @@ describe('the limits', () => {
 })
 
 describe('a short write', () => {
-  test('is continued until the line is whole', async () => {
+  test('is continued until the line is whole [trap:short-write]', async () => {
     await using journal = await fresh()
     await using other = await fsPromises.open(journal.audit.path)
     const prototype = Object.getPrototypeOf(other) as fsPromises.FileHandle

@@ -58,7 +58,7 @@ describe('spending an approval', () => {
     expect(() => spend(give({ lifetimeMs: 10 }), run(), CALL.fingerprint, 1009.9)).not.toThrow()
   })
 
-  test('a forged one, a copy and one that went through JSON are Bugs [P1]', () => {
+  test('a forged one, a copy and one that went through JSON are Bugs [P1, trap:approval-from-client]', () => {
     const approval = give()
     for (const fake of [{ ...approval }, structuredClone(approval), JSON.parse(JSON.stringify(approval))]) {
       expect(() => spend(fake as Approval)).toThrow(expect.objectContaining({ name: 'Bug' }))

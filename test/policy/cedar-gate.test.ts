@@ -95,16 +95,19 @@ describe('decisions', () => {
 describe('a policy that fails denies, whatever the others say', () => {
   const failing = 'principal, action, resource) when { context.invocation.arguments.path like "/etc/*" };'
 
-  test.each(['permit', 'forbid'])('an erroring %s beside a permit denies and is named', async (effect) => {
-    using gate = gateOf(ALL, entry('paths', `${effect}(${failing}`))
-    const decision = await decide(gate, toolQuestion('t'))
-    expect(decision).toMatchObject({
-      kind: 'Deny',
-      reason: `policy "paths" failed while it judged Action::"tool_call::t" for Agent::"${AGENT}"`,
-      errors: ['paths: record does not have the attribute `path`'],
-    })
-    expect((await decide(gate, toolQuestion('t', { arguments: { path: '/home' } }))).kind).toBe('Allow')
-  })
+  test.each(['permit', 'forbid'])(
+    'an erroring %s beside a permit denies and is named [trap:cedar-erroring-forbid]',
+    async (effect) => {
+      using gate = gateOf(ALL, entry('paths', `${effect}(${failing}`))
+      const decision = await decide(gate, toolQuestion('t'))
+      expect(decision).toMatchObject({
+        kind: 'Deny',
+        reason: `policy "paths" failed while it judged Action::"tool_call::t" for Agent::"${AGENT}"`,
+        errors: ['paths: record does not have the attribute `path`'],
+      })
+      expect((await decide(gate, toolQuestion('t', { arguments: { path: '/home' } }))).kind).toBe('Allow')
+    },
+  )
 
   test('an unscoped erroring forbid denies replies as well', async () => {
     using gate = gateOf(ALL, entry('paths', `forbid(${failing}`))
@@ -181,7 +184,7 @@ describe('operations', () => {
     expect((await decide(gate, toolQuestion('t'))).kind).toBe('Deny')
   })
 
-  test('500 replacements use no more ids of prepared sets than the widest one needed', async () => {
+  test('500 replacements use no more ids of prepared sets than the widest one needed [trap:cedar-policy-set-pool]', async () => {
     const engine = new CedarEngine()
     using gate = cedarGate({ policies: [ALL], default: 'deny', engine })
     let widest = 0
@@ -237,7 +240,7 @@ describe('operations', () => {
     expect((await decide(gate, toolQuestion('b'))).kind).toBe('Allow')
   })
 
-  test('an engine that fails while it is asked denies with a reason of its own, and recovers', async () => {
+  test('an engine that fails while it is asked denies with a reason of its own, and recovers [trap:cedar-engine-throws]', async () => {
     const engine = new CedarEngine()
     using gate = cedarGate({ policies: [ALL], default: 'deny', engine })
     const ask = engine.ask.bind(engine)

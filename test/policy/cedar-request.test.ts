@@ -92,7 +92,7 @@ describe('the parts of a request', () => {
     expect((await decide(gate, question)).kind).toBe('Allow')
   })
 
-  test('trusted context cannot speak for the approval or the invocation', async () => {
+  test('trusted context cannot speak for the approval or the invocation [trap:approval-from-client]', async () => {
     using gate = permits(
       'context.has_human_approval || context.approved_fingerprint == "x" || context.invocation has forged',
     )
@@ -148,7 +148,7 @@ describe('values', () => {
     expect(await allows(condition, { n })).toBe(true)
   })
 
-  test('a fraction disturbs only a policy that looks at it, and that one denies', async () => {
+  test('a fraction disturbs only a policy that looks at it, and that one denies [trap:cedar-number-range]', async () => {
     expect(await allows('true', { n: 0.123456 })).toBe(true)
     using gate = permits('context.invocation.arguments.n > 0')
     expect(await decide(gate, toolQuestion('t', { arguments: { n: 0.5 } }))).toMatchObject({
@@ -184,12 +184,15 @@ describe('values', () => {
       '"context.invocation.arguments.who[0].__extn" has a name',
     ],
     ['__expr', { 'a b': { __expr: '1' } }, '"context.invocation.arguments["a b"].__expr" has a name'],
-  ])('%s denies, and the reason names the path', async (_, value, reason) => {
-    using gate = permits('true')
-    const decision = await decide(gate, rawQuestion('t', value))
-    expect(decision).toMatchObject({ kind: 'Deny', policies: [] })
-    expect(await reasonOf(gate, rawQuestion('t', value))).toContain(reason)
-  })
+  ])(
+    '%s denies, and the reason names the path [trap:cedar-number-range, trap:cedar-entity-escape]',
+    async (_, value, reason) => {
+      using gate = permits('true')
+      const decision = await decide(gate, rawQuestion('t', value))
+      expect(decision).toMatchObject({ kind: 'Deny', policies: [] })
+      expect(await reasonOf(gate, rawQuestion('t', value))).toContain(reason)
+    },
+  )
 
   test('the same rules hold for trusted context and for what is resolved', async () => {
     using gate = permits('true')
@@ -199,7 +202,7 @@ describe('values', () => {
     )
   })
 
-  test('an argument cannot become an entity: not the principal, and not equal to it', async () => {
+  test('an argument cannot become an entity: not the principal, and not equal to it [trap:cedar-entity-escape]', async () => {
     const policies = [
       entry('owner', 'permit(principal, action, resource) when { context.invocation.arguments.owner == principal };'),
     ]

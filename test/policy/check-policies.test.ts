@@ -57,7 +57,7 @@ describe('warnings about reading what may not be there', () => {
   const reads = (text: string) =>
     problemsOf(text).map(({ message }) => /^"(?<path>.*)" is read/.exec(message)?.groups?.path ?? message)
 
-  test('an unscoped forbid over an argument is the classic: it denies replies too', () => {
+  test('an unscoped forbid over an argument is the classic: it denies replies too [trap:cedar-access-without-has]', () => {
     const text = 'forbid(principal, action, resource)\nwhen { context.invocation.arguments.path like "/etc/*" };'
     expect(problemsOf(text)).toEqual([
       {

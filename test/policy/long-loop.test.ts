@@ -21,7 +21,7 @@ function loop(mode: 'engine' | 'bare', count: number) {
   return spawnSync(process.execPath, args, { encoding: 'utf8', timeout: 100_000 })
 }
 
-test('12,000 decisions survive a V8 that deoptimises all the time, because its flag is set before the module loads', () => {
+test('12,000 decisions survive a V8 that deoptimises all the time, because its flag is set before the module loads [trap:cedar-wasm-inlining]', () => {
   const { status, stdout, stderr } = loop('engine', 12_000)
   expect([status, stderr]).toEqual([0, ''])
   expect(JSON.parse(stdout)).toEqual({

@@ -232,7 +232,7 @@ export function httpContract(protocol: Protocol): void {
       }
     })
 
-    test('a connection that breaks after the finish reason and before the end mark is a fault', async () => {
+    test('a connection that breaks after the finish reason and before the end mark is a fault [trap:provider-cut-stream]', async () => {
       const text = protocol.stream({ calls, usage: null })
       const whole = text.slice(0, text.trimEnd().lastIndexOf('\n\n') + 2) // all but the end mark
       for (const end of ['end', 'destroy'] as const) {
@@ -252,7 +252,7 @@ export function httpContract(protocol: Protocol): void {
       ['null', 'null'],
       ['single quotes that a lenient reader would mend', "{'a':1}"],
       ['a trailing comma', '{"a":1,}'],
-    ])('arguments that hold %s are a fault', async (_what, text) => {
+    ])('arguments that hold %s are a fault [trap:provider-raw-arguments]', async (_what, text) => {
       const fault = await faultOf(ask(protocol, { calls: [{ id: 'c', name: 'n', arguments: text }] }))
       expect(fault.code).toBe('PROVIDER_PARSE_ERROR')
       expect(fault.message).toMatch(/the arguments of tool call 1 of 1 are not/)
@@ -270,7 +270,7 @@ export function httpContract(protocol: Protocol): void {
         ],
         /tool call 2 of 2 has the id of another call$/,
       ],
-    ])('a call with %s is a fault', async (_what, broken, message) => {
+    ])('a call with %s is a fault [trap:provider-call-ids]', async (_what, broken, message) => {
       const fault = await faultOf(ask(protocol, { calls: broken }))
       expect(fault.code).toBe('PROVIDER_PARSE_ERROR')
       expect(fault.message).toMatch(message)

@@ -323,7 +323,7 @@ describe('the end of a connection', () => {
     expect(made.chats.last.outbound.offer({ type: 'Pong' })).toBe(false)
   })
 
-  test('a slow reader loses its connection, and another client notices nothing', async () => {
+  test('a slow reader loses its connection, and another client notices nothing [trap:slow-reader]', async () => {
     const outbound = { messagesMax: 64, bytesMax: 4_000_000, sendWaitMsMax: 50, writeMsMax: 10_000 }
     await using made = await fixture({ chat: { outbound } })
     const content = 'x'.repeat(200_000)

@@ -418,7 +418,7 @@ describe('rate limit', () => {
     expect((await made.get('/api/v1/health/live', null)).status).toBe(429)
   })
 
-  test('upgrades are charged like requests', async () => {
+  test('upgrades are charged like requests [trap:rate-limit-table]', async () => {
     await using made = await fixture({ rateLimit })
     for (let count = 0; count < 3; count += 1) expect((await made.refused('?token=')).status).toBe(401)
     expect(await made.refused('?token=')).toMatchObject({ status: 429, body: { code: 'RATE_LIMITED' } })
@@ -518,6 +518,36 @@ describe('requests that are sent before the answer to the one in front', () => {
     expect(await raw(made.server, slow + handshake)).toBe('')
     expect(made.server.connections).toBe(0)
   })
+})
+
+test('a request whose body was read is not taken for a client that left [trap:request-close-event]', async () => {
+  let entered = (): void => undefined
+  let release = (): void => undefined
+  const begun = new Promise<void>((resolve) => {
+    entered = resolve
+  })
+  const held = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const slow = (mount: Mount): void =>
+    mount.route({
+      method: 'POST',
+      path: '/api/v1/slow',
+      access: 'public',
+      body: 'required',
+      handle: async (_, signal) => {
+        entered()
+        await held
+        return { status: 200, body: { aborted: signal.aborted } }
+      },
+    })
+  await using made = await fixture({ mounts: [slow] })
+  const answer = post(made, '/api/v1/slow', '{}')
+  await begun
+  expect((await made.get('/api/v1/health')).status).toBe(200) // a whole exchange later the first request has closed
+  release()
+  const response = await answer
+  expect([response.status, await response.json()]).toEqual([200, { aborted: false }])
 })
 
 test('two doors may not offer one route', async () => {

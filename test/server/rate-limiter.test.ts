@@ -56,7 +56,7 @@ test('in any order of clients and pauses, nobody gets more than burst plus rate,
   )
 })
 
-test('a full table refuses unknown clients, serves known ones, and makes room when a bucket is full again', () => {
+test('a full table refuses unknown clients, serves known ones, and makes room when a bucket is full again [trap:rate-limit-table]', () => {
   const { clock, advance } = still()
   const limiter = new RateLimiter({ perMinute: 60, burst: 2, clientsMax: 2 }, clock)
   expect([limiter.take('a'), limiter.take('b')]).toEqual([0, 0])
