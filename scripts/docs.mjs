@@ -1,8 +1,8 @@
 /**
- * Writes what the documents take from tables of the code: docs/errors.md from the codes, and the list in
- * docs/configuration.md from the settings. With `--check` it only says whether they are as they should be.
+ * Writes what the documents take from the code: docs/errors.md from the codes, the list in docs/configuration.md from the
+ * settings, and the code in README.md from the examples. With `--check` it only says whether they are as they should be.
  */
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { requireNode } from '../bin/node-version.js'
@@ -58,21 +58,49 @@ export function configurationPage(page, settings) {
   return `${page.slice(0, from)}${FROM}\n${head}${rows.join('')}\n${page.slice(to)}`
 }
 
+const EXAMPLE = /<!-- example:([\w-]+) -->\n[\s\S]*?<!-- \/example -->/g
+
+/**
+ * A text with each block between `<!-- example:NAME -->` and `<!-- /example -->` as its example is now.
+ *
+ * @param {string} text
+ * @param {(name: string) => string | null} exampleOf the file of the example, or null when there is none
+ */
+export function withExamples(text, exampleOf) {
+  const filled = text.replace(EXAMPLE, (_block, name) => {
+    const code = exampleOf(name)
+    if (code === null) throw new Stop(`Cannot show the example "${name}": there is no file "examples/${name}.ts"`)
+    return `<!-- example:${name} -->\n\`\`\`ts\n${code}\`\`\`\n<!-- /example -->`
+  })
+  const marks = (/** @type {RegExp} */ mark) => [...text.matchAll(mark)].length
+  if (marks(/<!-- example:/g) === marks(EXAMPLE) && marks(/<!-- \/example -->/g) === marks(EXAMPLE)) return filled
+  throw new Stop('Cannot show the examples: a mark of a block has no partner', {
+    hint: 'Write <!-- example:NAME -->, and <!-- /example --> below it',
+  })
+}
+
+/** @param {string} name */
+export function exampleOf(name) {
+  const path = join(ROOT, 'examples', `${name}.ts`)
+  return existsSync(path) ? readFileSync(path, 'utf8') : null
+}
+
 await whenProgram(import.meta, async () => {
   requireNode()
   buildWhenStale(ROOT, { stdout: 2 })
   const from = (/** @type {string} */ path) => import(pathToFileURL(join(ROOT, 'dist', path)).href)
   const { CODES } = await from('core/index.js')
   const { SETTINGS } = await from('cli/settings.js')
-  const read = (/** @type {string} */ name) => readFileSync(join(ROOT, 'docs', name), 'utf8')
+  const read = (/** @type {string} */ path) => readFileSync(join(ROOT, path), 'utf8')
   const pages = {
-    'errors.md': errorsPage(CODES),
-    'configuration.md': configurationPage(read('configuration.md'), SETTINGS),
+    'docs/errors.md': errorsPage(CODES),
+    'docs/configuration.md': configurationPage(read('docs/configuration.md'), SETTINGS),
+    'README.md': withExamples(read('README.md'), exampleOf),
   }
-  for (const [name, page] of Object.entries(pages)) {
-    if (!process.argv.includes('--check')) writeFileSync(join(ROOT, 'docs', name), page)
-    else if (read(name) !== page) {
-      throw new Stop(`Cannot accept docs/${name}: it differs from the code`, { hint: 'Run "npm run docs"' })
+  for (const [path, page] of Object.entries(pages)) {
+    if (!process.argv.includes('--check')) writeFileSync(join(ROOT, path), page)
+    else if (read(path) !== page) {
+      throw new Stop(`Cannot accept ${path}: it differs from the code`, { hint: 'Run "npm run docs"' })
     }
   }
 })

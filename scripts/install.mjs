@@ -62,7 +62,7 @@ function stateOf(root) {
  *
  * @param {string | undefined} execpath
  */
-function npm(execpath) {
+export function npm(execpath) {
   return execpath !== undefined && /npm-cli\.c?js$/.test(execpath)
     ? { command: process.execPath, args: [execpath] }
     : { command: 'npm', args: [] }

@@ -6,9 +6,12 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import WebSocket from 'ws'
 import type { ServerMessage } from '../../src/coordinator/index.ts'
-import type { Code } from '../../src/core/index.ts'
+import { type Code, parseId } from '../../src/core/index.ts'
+import type { AuditReference } from '../../src/events/index.ts'
+import { parsePublicKey, verifyRun } from '../../src/journal/index.ts'
 import { openRuntime, type PolicyNews, serve } from '../../src/runtime/index.ts'
 import { recordedTool, type TemporaryProject, temporaryProject } from '../../src/testing/index.ts'
+import { nodeWorld } from '../../src/world/index.ts'
 import type { ChatClient } from '../support/coordinator-fixture.ts'
 import { modelOf } from '../support/scripted-model.ts'
 import { type Served, served } from '../support/served.ts'
@@ -287,6 +290,34 @@ describe('servers that must not start', () => {
     expect(service.server.port).toBeGreaterThan(0)
     taken.close()
   })
+})
+
+test('a platform without the file guarantees runs nothing, and verifies what another one recorded', async () => {
+  using project = temporaryProject()
+  const model = answering()
+  let audit: AuditReference
+  {
+    await using runtime = await openRuntime({ project: project.path, provider: model })
+    ;({ audit } = await runtime.ask('hello'))
+  }
+  const here = nodeWorld()
+  const world = {
+    ...here,
+    files: { ...here.files, durable: false },
+    processes: { ...here.processes, platform: 'win32' },
+  }
+  await using runtime = await openRuntime({ project: project.path, provider: model, world })
+  await expect(runtime.ask('hello')).rejects.toMatchObject({
+    code: 'AUDIT_UNAVAILABLE',
+    message: expect.stringMatching(/^Cannot keep evidence on win32: .*Keep journals on Linux or macOS/),
+  })
+  const log = { write: () => undefined }
+  await expect(serve(runtime, { log, port: 0, legacyToken: 'x' })).rejects.toMatchObject({
+    code: 'PLATFORM_UNSUPPORTED',
+  })
+  expect(model.asked).toHaveLength(1)
+  const entries = await verifyRun(world, audit.path, parsePublicKey(audit.public_key), parseId('run', audit.run_id))
+  expect(entries.at(-1)?.event).toMatchObject({ kind: 'Terminated', reason: 'Completed' })
 })
 
 test('a client that speaks no WebSocket after the upgrade is closed, and the others notice nothing', async () => {

@@ -9,6 +9,7 @@ import { promisify } from 'node:util'
 import ts from 'typescript'
 import { afterAll, expect, test } from 'vitest'
 import { buildWhenStale } from '../../scripts/build.mjs'
+import { exampleOf, withExamples } from '../../scripts/docs.mjs'
 import { pathsIn, ROOT } from '../support/sources.ts'
 
 const EXAMPLES = pathsIn('examples').filter((path) => path.endsWith('.ts'))
@@ -43,36 +44,20 @@ test.each(EXAMPLES)(
   },
 )
 
-const README_BLOCK = /<!-- example:([\w-]+) -->\n```ts\n([\s\S]*?)```\n<!-- \/example -->/g
-
-/** What is wrong with the examples that a document shows. */
-function driftIn(text: string, fileOf: (name: string) => string | null): readonly string[] {
-  const opened = [...text.matchAll(/<!-- example:/g)].length
-  const blocks = [...text.matchAll(README_BLOCK)]
-  const found = blocks.flatMap(([, name = '', shown]) => {
-    const file = fileOf(name)
-    if (file === null) return [`there is no example "${name}"`]
-    return file === shown ? [] : [`the block of "${name}" differs from its file`]
-  })
-  return opened === blocks.length ? found : [...found, 'a block is not closed, or not in its form']
-}
-
 const README = join(ROOT, 'README.md')
 
 test.skipIf(!existsSync(README))('the README shows the first example, to the letter', () => {
   const readme = readFileSync(README, 'utf8')
   expect(readme).toContain('<!-- example:01-one-turn -->')
-  const fileOf = (name: string): string | null =>
-    EXAMPLES.includes(`examples/${name}.ts`) ? readFileSync(join(ROOT, 'examples', `${name}.ts`), 'utf8') : null
-  expect(driftIn(readme, fileOf)).toEqual([])
+  expect(readme, 'run "npm run docs"').toBe(withExamples(readme, exampleOf))
 })
 
-test('a block that drifted, names nothing, or is not closed is found', () => {
-  const fileOf = (name: string): string | null => (name === 'a' ? 'run()\n' : null)
-  const block = (name: string, code: string): string =>
-    `<!-- example:${name} -->\n\`\`\`ts\n${code}\`\`\`\n<!-- /example -->\n`
-  expect(driftIn(block('a', 'run()\n'), fileOf)).toEqual([])
-  expect(driftIn(block('a', 'run( )\n'), fileOf)).toHaveLength(1)
-  expect(driftIn(block('b', 'run()\n'), fileOf)).toHaveLength(1)
-  expect(driftIn('<!-- example:a -->\n```ts\nrun()\n```\n', fileOf)).toHaveLength(1)
+test('a block is filled with its file whatever it held; one that names nothing or is not closed is refused', () => {
+  const of = (name: string): string | null => (name === 'a' ? "say('$&')\n" : null)
+  const filled = "x\n<!-- example:a -->\n```ts\nsay('$&')\n```\n<!-- /example -->\ny"
+  expect(withExamples('x\n<!-- example:a -->\n<!-- /example -->\ny', of)).toBe(filled)
+  expect(withExamples(filled.replace('say', 'shout'), of)).toBe(filled)
+  expect(() => withExamples('<!-- example:b -->\n<!-- /example -->', of)).toThrow('no file "examples/b.ts"')
+  expect(() => withExamples('<!-- example:a -->\n', of)).toThrow('no partner')
+  expect(() => withExamples('<!-- /example -->\n', of)).toThrow('no partner')
 })
