@@ -52,7 +52,7 @@ export async function createJournal(world: World, place: JournalPlace): Promise<
   const runId = place.runId === undefined ? newId('run', world.random) : parseId('run', place.runId)
   const key = await openSigningKey(world, directory)
   const path = join(directory, journalName(principal, runId))
-  const file = await world.files.create(path, PRIVATE_FILE_MODE)
+  const file = await world.files.create(path, PRIVATE_FILE_MODE, 'synced') // every append below is followed by its sync
   if (file === null) {
     throw new Fault('JOURNAL_EXISTS', {
       message: `Cannot create the journal of run "${runId}": one exists`,

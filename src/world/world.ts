@@ -67,8 +67,12 @@ export interface Files {
   list(path: string): Promise<readonly string[] | null>
   /** Opens without following links and without blocking; null when it is not there. */
   open(path: string, how: 'read' | 'append' | 'lock'): Promise<OpenFile | null>
-  /** Creates exclusively, for appending: null when the name exists. */
-  create(path: string, mode: number): Promise<OpenFile | null>
+  /**
+   * Creates exclusively, for appending: null when the name exists.
+   * `appends: 'synced'` is for a file that is synced after every append: the system may then do both in one step, and
+   * `syncData` finds its work done. It promises nothing by itself; only `syncData` says that the bytes are durable.
+   */
+  create(path: string, mode: number, appends?: 'synced'): Promise<OpenFile | null>
   /** Hard link that refuses to replace: false when the new name exists. */
   link(existing: string, fresh: string): Promise<boolean>
   /** Atomic replacement. Never used on evidence. */

@@ -1,6 +1,19 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, link, lstat, mkdir, readFile, stat, symlink, truncate, writeFile } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import {
+  chmod,
+  link,
+  lstat,
+  mkdir,
+  readdir,
+  readFile,
+  readlink,
+  stat,
+  symlink,
+  truncate,
+  writeFile,
+} from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import type { Fault } from '../../src/core/index.ts'
@@ -8,6 +21,7 @@ import { nodeWorld, type OpenFile } from '../../src/world/index.ts'
 import { temporaryFolder } from '../support/folder.ts'
 
 const { files } = nodeWorld()
+const { O_DSYNC } = constants
 const bytes = (text: string): Uint8Array => Buffer.from(text)
 const textOf = (read: Uint8Array): string => Buffer.from(read).toString()
 
@@ -173,6 +187,49 @@ describe('an open file', () => {
     await using file = await openOrFail('/dev/full', 'append')
     expect(await faultOf(file.append(bytes('x')))).toMatchObject({ code: 'STORAGE_FULL', facts: { errno: 'ENOSPC' } })
   })
+})
+
+describe('a file whose appends are synced', () => {
+  test('holds what was appended, and is synced as any other', async () => {
+    await using folder = await temporaryFolder()
+    await using file = await files.create(folder.of('a'), 0o600, 'synced')
+    await file?.append(bytes('one '))
+    await file?.syncData()
+    await file?.append(bytes('two'))
+    await file?.syncData()
+    expect(await readFile(folder.of('a'), 'utf8')).toBe('one two')
+    expect(file?.sizeNow()).toBe(7)
+  })
+
+  test.runIf(process.platform === 'linux')(
+    'is one for which the system syncs every write; another is not',
+    async () => {
+      await using folder = await temporaryFolder()
+      await using _synced = await files.create(folder.of('synced'), 0o600, 'synced')
+      await using _plain = await files.create(folder.of('plain'), 0o600)
+      expect((await flagsOf(folder.of('synced'))) & O_DSYNC).toBe(O_DSYNC)
+      expect((await flagsOf(folder.of('plain'))) & O_DSYNC).toBe(0)
+    },
+  )
+
+  test('says nothing is durable once it is closed', async () => {
+    await using folder = await temporaryFolder()
+    const file = await files.create(folder.of('a'), 0o600, 'synced')
+    await file?.append(bytes('one'))
+    await file?.close()
+    expect(await faultOf(file?.syncData() ?? Promise.resolve())).toMatchObject({ code: 'STORAGE_FAILED' })
+  })
+
+  /** The flags under which this process holds a file open, as the system tells them. */
+  async function flagsOf(path: string): Promise<number> {
+    for (const fd of await readdir('/proc/self/fd')) {
+      const target = await readlink(`/proc/self/fd/${fd}`).catch(() => '')
+      if (target !== path) continue
+      const info = await readFile(`/proc/self/fdinfo/${fd}`, 'utf8')
+      return Number.parseInt(/^flags:\s+(\d+)$/m.exec(info)?.[1] ?? '', 8)
+    }
+    throw new Error('nobody holds the file open')
+  }
 })
 
 describe('a lock', () => {

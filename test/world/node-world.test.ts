@@ -11,6 +11,16 @@ test('random bytes are as many as were asked for, and other ones each time', () 
   expect(Buffer.from(world.random.bytes(32)).equals(world.random.bytes(32))).toBe(false)
 })
 
+test('random bytes of an id never come twice, however many are asked for, and belong to who asked', () => {
+  const first = world.random.bytes(16)
+  const kept = Buffer.from(first)
+  const seen = new Set(Array.from({ length: 2000 }, () => Buffer.from(world.random.bytes(16)).toString('hex')))
+  expect(seen.size).toBe(2000)
+  expect(seen).not.toContain(kept.toString('hex'))
+  expect(Buffer.from(first)).toEqual(kept)
+  expect(new Set(Array.from({ length: 300 }, () => Buffer.from(world.random.bytes(13)).toString('hex'))).size).toBe(300)
+})
+
 test('a server answers on the loopback interface, and refuses headers beyond its limit', async () => {
   const limits = { headerBytesMax: 1024, headersTimeoutMs: 1000, requestTimeoutMs: 1000, keepAliveTimeoutMs: 1000 }
   const server = world.net.createServer(limits, (_request, response) => response.end('hello'))
