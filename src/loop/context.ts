@@ -37,7 +37,18 @@ export function tokensOf(messages: readonly Message[]): number {
   return messages.reduce((sum, message) => sum + tokensOfOne(message), 0)
 }
 
+const counted = new WeakMap<Message, number>()
+
+/** A message never changes, and every iteration counts all of them: each is counted once. */
 function tokensOfOne(message: Message): number {
+  const known = counted.get(message)
+  if (known !== undefined) return known
+  const tokens = count(message)
+  counted.set(message, tokens)
+  return tokens
+}
+
+function count(message: Message): number {
   let bytes = Buffer.byteLength(message.content)
   for (const call of message.tool_calls ?? []) {
     bytes += Buffer.byteLength(call.name) + Buffer.byteLength(call.arguments) + Buffer.byteLength(call.id) + 30
