@@ -7,16 +7,14 @@
  */
 import { Fault, type Hash, messageOf } from '../core/index.ts'
 import type { ClaimOwner, ClaimRequest, Existing } from '../invocations/index.ts'
-import { type Frame, readFrame } from './frame.ts'
+import { type ChatFrame, type Frame, readFrame } from './frame.ts'
 import { History } from './history.ts'
 import type { ServerMessage } from './messages.ts'
 import type { Chat, Outbound } from './outbound.ts'
 import { admissionProblem, errorMessage } from './problems.ts'
-import { replayMessages } from './saved-result.ts'
+import { agreesWithJournal, replayMessages } from './saved-result.ts'
 import type { Shared } from './shared.ts'
 import { runTurn } from './turn.ts'
-
-type ChatFrame = Extract<Frame, { readonly content: string }>
 
 interface Admitted {
   readonly frame: ChatFrame
@@ -185,6 +183,7 @@ export class CoordinatorChat implements Chat {
       id,
       request: { version: 1, caller: this.#caller, content },
       principal: this.#shared.principal,
+      agrees: agreesWithJournal,
     }
   }
 }

@@ -3,9 +3,9 @@
  * and counts them; the server gives it sockets, embedding code gives it functions.
  */
 import { SDK_FINGERPRINT } from '../access/index.ts'
-import { type AgentId, assert, Fault, type Hash, newId, parseId } from '../core/index.ts'
+import { type AgentId, assert, Fault, type Hash, newId } from '../core/index.ts'
 import { CoordinatorChat } from './chat.ts'
-import { CONTENT_BYTES_MAX } from './frame.ts'
+import { chatFrame } from './frame.ts'
 import type { ServerMessage } from './messages.ts'
 import type { Chat, ChatHost, Outbound } from './outbound.ts'
 import type { Shared } from './shared.ts'
@@ -43,14 +43,15 @@ export class Coordinator implements ChatHost {
   /** The in-process session: the same admission, replay and messages, through the caller's function. */
   sdkSession(onMessage: (message: ServerMessage) => void | Promise<void>): SdkSession {
     const chat = this.#open(SDK_FINGERPRINT, outboundOf(onMessage))
+    let closed = false
     const handleChatWithId = async (id: string, content: string): Promise<void> => {
-      const bytes = Buffer.byteLength(content)
-      if (bytes > CONTENT_BYTES_MAX) {
-        throw new Fault('MESSAGE_TOO_LARGE', {
-          message: `Cannot take the message: its content is ${bytes} bytes long and ${CONTENT_BYTES_MAX} are allowed`,
+      if (closed || this.#closed) {
+        throw new Fault('SESSION_CLOSED', {
+          message: 'Cannot take the message: the session is closed',
+          hint: 'Open a new session; an id that was sent before can be looked up there',
         })
       }
-      await chat.submit({ type: 'ChatSend', id: parseId('invocation', id), requestId: id, content })
+      await chat.submit(chatFrame('ChatSend', id, content))
     }
     return {
       handleChat: async (content) => {
@@ -59,7 +60,10 @@ export class Coordinator implements ChatHost {
         return id
       },
       handleChatWithId,
-      close: () => chat.close(),
+      close: () => {
+        closed = true
+        return chat.close()
+      },
     }
   }
 

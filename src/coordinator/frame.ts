@@ -17,13 +17,19 @@ export type Frame =
       readonly content: string
     }
 
+export type ChatFrame = Extract<Frame, { readonly content: string }>
+
 /** Throws `PARSE_ERROR`, `MESSAGE_TOO_LARGE` or `INVALID_INVOCATION_ID`. */
 export function readFrame(text: string): Frame {
   const message = parse(text)
   if (message.type === 'Ping') return { type: 'Ping' }
   if (message.type !== 'ChatSend' && message.type !== 'ChatInspect') throw unreadable('its type is not known')
-  const { id, content } = message
-  if (typeof content !== 'string') throw unreadable('"content" must be a string')
+  return chatFrame(message.type, message.id, message.content)
+}
+
+/** The same checks for a message that came as values and not as text. */
+export function chatFrame(type: ChatFrame['type'], id: unknown, content: unknown): ChatFrame {
+  if (typeof content !== 'string' || !content.isWellFormed()) throw unreadable('"content" must be a well-formed string')
   if (typeof id !== 'string') throw unreadable('"id" must be a string')
   const bytes = Buffer.byteLength(content)
   if (bytes > CONTENT_BYTES_MAX) {
@@ -39,7 +45,7 @@ export function readFrame(text: string): Frame {
       hint: 'Make a fresh UUID for each new message, and keep it for retries',
     })
   }
-  return { type: message.type, id: parsed, requestId: id, content }
+  return { type, id: parsed, requestId: id, content }
 }
 
 function parse(text: string): { readonly [name: string]: unknown } {

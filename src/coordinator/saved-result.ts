@@ -1,9 +1,15 @@
 /**
  * The result that a chat claim keeps, and what a client is told of an invocation that exists. Replay calls nobody and
- * changes nothing: it only says what is on disk.
+ * changes nothing: it only says what is on disk, and only when the signed journal says the same.
  */
-import { Fault, fits, type Json, shapes, type TypeOf } from '../core/index.ts'
-import { type AuditReference, type TerminationReason, terminationShape } from '../events/index.ts'
+import { canonical, Fault, fits, type Json, shapes, type TypeOf } from '../core/index.ts'
+import {
+  type AuditReference,
+  actionShape,
+  type Entry,
+  type TerminationReason,
+  terminationShape,
+} from '../events/index.ts'
 import type { Existing } from '../invocations/index.ts'
 import type { LoopResult } from '../loop/index.ts'
 import type { ServerMessage } from './messages.ts'
@@ -25,6 +31,24 @@ export function savedResultOf(result: Pick<LoopResult, 'output' | 'termination_r
     output: completed ? result.output : '',
     termination_reason: result.termination_reason,
   }
+}
+
+/** Whether the saved result repeats the signed record: how the run ended, and the last answer that policy let out. */
+export function agreesWithJournal(saved: Json, entries: readonly Entry[]): boolean {
+  const end = entries.at(-1)?.event
+  if (!fits(savedShape, saved) || end?.kind !== 'Terminated') return false
+  if (canonical(saved.termination_reason) !== canonical(end.reason)) return false
+  return !saved.completed || saved.output === answerIn(entries)
+}
+
+function answerIn(entries: readonly Entry[]): string | null {
+  const judged = entries.findLast(({ event }) => event.kind === 'PolicyEvaluated')?.event
+  const calls = judged?.kind === 'PolicyEvaluated' ? (judged.approved_calls ?? []) : []
+  const answers = calls.flatMap(({ action }) => {
+    if (!fits(actionShape, action)) return []
+    return 'Respond' in action ? [action.Respond.content] : 'Terminate' in action ? [action.Terminate.output] : []
+  })
+  return answers.at(-1) ?? null
 }
 
 /** The final message of a recorded run; `AUDIT_UNAVAILABLE` when the saved result contradicts itself. */

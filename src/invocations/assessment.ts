@@ -6,7 +6,7 @@ import { digest, hexHash } from '../core/index.ts'
 import type { AuditReference } from '../events/index.ts'
 import type { World } from '../world/index.ts'
 import { type ClaimLines, type ClaimRecord, readClaimLines } from './claim-file.ts'
-import type { Existing, Inspection } from './claims.ts'
+import type { ClaimRequest, Existing, Inspection } from './claims.ts'
 import type { Identity, Name } from './identity.ts'
 import type { ClaimPlace } from './place.ts'
 import {
@@ -18,7 +18,7 @@ import {
   untrusted,
   verifyReceipt,
 } from './receipt.ts'
-import { conflict, nothingToReview } from './refusals.ts'
+import { conflict, contradicted, nothingToReview } from './refusals.ts'
 import { currentKey, needsReconciling, type RunEvidence, readRun, requirePrivateJournal } from './run-evidence.ts'
 import { stateOf } from './state.ts'
 
@@ -28,6 +28,7 @@ export async function readState(
   place: ClaimPlace,
   identity: Identity,
   bytes: Uint8Array,
+  agrees: ClaimRequest['agrees'],
 ): Promise<Existing> {
   const lines = readClaimLines(bytes, place)
   requireSame(lines, identity)
@@ -38,7 +39,9 @@ export async function readState(
   }
   if (lines.result === null && receipt === null) return stateOf(lines, true, null)
   const { run, resolution } = await assess(world, place, bytes, lines, receipt)
-  return stateOf(lines, needsReconciling(run), resolution)
+  const state = stateOf(lines, needsReconciling(run), resolution)
+  if (state.kind === 'Recorded' && agrees?.(state.result, run.entries) === false) throw contradicted(identity)
+  return state
 }
 
 /** Everything an operator needs. Refuses a claim that names no journal, and a journal that others could have written. */

@@ -8,7 +8,7 @@
  * `CLAIM_INVALID`, `EVIDENCE_LOST`, `EVIDENCE_INVALID`, `KEY_INVALID`, `STORAGE_*`.
  */
 import type { AgentId, InvocationId, Json } from '../core/index.ts'
-import type { AuditReference, EventLog } from '../events/index.ts'
+import type { AuditReference, Entry, EventLog } from '../events/index.ts'
 import type { RecoveryReport } from '../journal/index.ts'
 import type { Receipt, Snapshot } from './receipt.ts'
 import type { Review } from './review.ts'
@@ -31,6 +31,11 @@ export type ClaimRequest = {
   /** What is asked, and by whom. The same id with another request is a conflict. At most 1 MiB. */
   readonly request: Json
   readonly principal: AgentId
+  /**
+   * Whether a saved result says what the verified journal says. The claim's own lines are not signed, so without this a
+   * replay could repeat what somebody wrote into them; a result that disagrees is `EVIDENCE_INVALID`.
+   */
+  readonly agrees?: (result: Json, entries: readonly Entry[]) => boolean
 }
 
 export type Fresh = { readonly kind: 'Fresh'; readonly owner: ClaimOwner }

@@ -62,7 +62,7 @@ class FileClaims implements ClaimStore {
     const taken = await this.#take(place, identity, signal, 'create')
     assert(taken.kind !== 'Absent', 'a claim that is opened is there afterwards')
     if (taken.kind === 'InProgress') return taken
-    if (taken.kind === 'Found') return await this.#read(place, identity, taken.file)
+    if (taken.kind === 'Found') return await this.#read(place, identity, taken.file, request.agrees)
     return { kind: 'Fresh', owner: await this.#begin(place, identity, request.principal, taken.file) }
   }
 
@@ -71,7 +71,7 @@ class FileClaims implements ClaimStore {
     const place = await this.#placeOf(identity)
     const taken = await this.#takeExisting(place, identity, signal)
     if (taken.kind === 'Absent') return { kind: 'NotFound' }
-    return taken.kind === 'InProgress' ? taken : await this.#read(place, identity, taken.file)
+    return taken.kind === 'InProgress' ? taken : await this.#read(place, identity, taken.file, request.agrees)
   }
 
   async inspect(scope: string, id: InvocationId, signal: AbortSignal): Promise<Inspection> {
@@ -179,9 +179,14 @@ class FileClaims implements ClaimStore {
     }
   }
 
-  async #read(place: ClaimPlace, identity: Identity, locked: OpenFile): Promise<Existing> {
+  async #read(
+    place: ClaimPlace,
+    identity: Identity,
+    locked: OpenFile,
+    agrees: ClaimRequest['agrees'],
+  ): Promise<Existing> {
     await using file = locked
-    return await readState(this.#world, place, identity, await readClaim(file))
+    return await readState(this.#world, place, identity, await readClaim(file), agrees)
   }
 }
 

@@ -65,3 +65,10 @@ export function differentReview({ id }: Name): Fault {
     hint: 'A reconciliation is never replaced; inspect the invocation to see it',
   })
 }
+
+export function contradicted({ id }: Name): Fault {
+  return new Fault('EVIDENCE_INVALID', {
+    message: `Cannot use the saved result of invocation "${id}": it is not what its signed journal says`,
+    hint: 'Somebody changed the claim. Keep it, and read the journal with "symbi audit show"',
+  })
+}

@@ -4,7 +4,7 @@
  * nothing about this one.
  */
 import { canonical, Fault, type HexHash, hexHash } from '../core/index.ts'
-import type { AuditReference } from '../events/index.ts'
+import type { AuditReference, Entry } from '../events/index.ts'
 import {
   type RecoveryReport,
   readEvidence,
@@ -26,6 +26,8 @@ export interface RunEvidence {
   readonly journal_sha256: HexHash
   /** Null when the journal is empty: the run never began. */
   readonly recovery: RecoveryReport | null
+  /** Verified. */
+  readonly entries: readonly Entry[]
 }
 
 /** Throws when the evidence does not verify, is not of this invocation, or cannot be read. */
@@ -36,11 +38,11 @@ export async function readRun(
   audit: AuditReference,
 ): Promise<RunEvidence> {
   const bytes = await readEvidence(world, audit.path)
-  if (bytes.length === 0) return { journal_sha256: hexHash(bytes), recovery: null }
+  if (bytes.length === 0) return { journal_sha256: hexHash(bytes), recovery: null, entries: [] }
   const { publicKey } = await currentKey(world, place, audit)
   const prefix = await verifyPrefixBytes(world, bytes, publicKey, audit.run_id)
   requireBound(prefix, claim)
-  return { journal_sha256: prefix.snapshot_sha256, recovery: recoveryReport(prefix) }
+  return { journal_sha256: prefix.snapshot_sha256, recovery: recoveryReport(prefix), entries: prefix.entries }
 }
 
 /** Nothing was proved unless a whole run was. */

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { networkCaller, SDK_FINGERPRINT } from '../../src/access/index.ts'
 import type { ServerMessage } from '../../src/coordinator/index.ts'
@@ -230,6 +231,50 @@ describe('C13: the in-process session', () => {
     expect(fixture.counts).toMatchObject({ inference: 2, api: 1 })
     await client.close()
     await session.close()
+    await fixture.finish()
+  })
+})
+
+describe('what cannot be believed', () => {
+  test('a saved result that somebody changed is not replayed, although the claim reads well', async () => {
+    await using fixture = await Fixture.start('Normal')
+    const client = await fixture.connect()
+    const id = randomUUID()
+    client.chat(id)
+    await client.final()
+    const [name = ''] = readdirSync(fixture.invocations).filter((entry) => entry.endsWith('.jsonl'))
+    const path = join(fixture.invocations, name)
+    const honest = readFileSync(path, 'utf8')
+    for (const lie of [
+      honest.replace('fixture-healthy', 'fixture-on-fire'),
+      honest.replace(
+        /"payload":\{.*\}/,
+        `"payload":${JSON.stringify({ version: 1, completed: false, output: '', termination_reason: 'MaxTokens' })}`,
+      ),
+    ]) {
+      expect(lie).not.toBe(honest)
+      writeFileSync(path, lie)
+      client.inspect(id)
+      expect(await client.next()).toMatchObject({ type: 'Error', code: 'AUDIT_UNAVAILABLE' })
+    }
+    writeFileSync(path, honest)
+    client.inspect(id)
+    expect(await client.final()).toMatchObject({ type: 'ChatChunk', replayed: true })
+    await client.close()
+    await fixture.finish()
+  })
+})
+
+describe('an in-process session', () => {
+  test('takes nothing after it was closed, and nothing that is no text', async () => {
+    await using fixture = await Fixture.start('Normal')
+    const session = fixture.sdkSession(() => undefined)
+    await expect(session.handleChat('\ud800')).rejects.toMatchObject({ code: 'PARSE_ERROR' })
+    await expect(session.handleChat(7 as never)).rejects.toMatchObject({ code: 'PARSE_ERROR' })
+    await expect(session.handleChatWithId(NIL, 'x')).rejects.toMatchObject({ code: 'INVALID_INVOCATION_ID' })
+    await session.close()
+    await expect(session.handleChat(CHAT_TEXT)).rejects.toMatchObject({ code: 'SESSION_CLOSED' })
+    expect(fixture.counts.inference).toBe(0)
     await fixture.finish()
   })
 })
