@@ -22,7 +22,7 @@ export interface Console {
   /** The next lines of standard input. */
   lines(): AsyncIterable<string>
   /** Calls back at Ctrl-C or a request to end, until the returned function is called. */
-  onInterrupt(callback: () => void): () => void
+  onInterrupt(callback: (signal: string) => void): () => void
 }
 
 export function processConsole(): Console {

@@ -5,6 +5,7 @@
 import type { Command } from 'commander'
 import { CODES, Fault, VERSION } from '../core/index.ts'
 import type { Cli, ExitCode } from './cli.ts'
+import { oneLine } from './plain-text.ts'
 
 type Register = (program: Command, cli: Cli, exit: ExitCode) => void
 const COMMANDS: { readonly [name: string]: () => Promise<{ readonly register: Register }> } = {
@@ -87,8 +88,8 @@ function report(error: unknown, cli: Cli, json: boolean): number {
       JSON.stringify({ error: message, code, details: { hint: hint ?? null, ...(known ? error.facts : {}) } }),
     )
   else {
-    cli.console.note(`${code}: ${message}`)
-    if (hint !== undefined) cli.console.note(`hint: ${hint}`)
+    cli.console.note(`${code}: ${oneLine(message)}`) // what it quotes may come from a file or from a server
+    if (hint !== undefined) cli.console.note(`hint: ${oneLine(hint)}`)
   }
   if (!known && error instanceof Error && error.stack !== undefined && !json) cli.console.note(error.stack)
   return CODES[code].exit

@@ -15,7 +15,10 @@ export interface Stopping {
   forget(): void
 }
 
-export function watchForTheEnd({ console }: Cli, log: Log): Stopping {
+/** Ctrl-C under a script runner comes twice at once, from the terminal and from the runner: that is one request. */
+const SAME_CTRL_C_MS = 300
+
+export function watchForTheEnd({ console, world }: Cli, log: Log): Stopping {
   let end = (_why: End): void => undefined
   let hurry = (): void => undefined
   const first = new Promise<End>((resolve) => {
@@ -24,10 +27,12 @@ export function watchForTheEnd({ console }: Cli, log: Log): Stopping {
   const second = new Promise<void>((resolve) => {
     hurry = resolve
   })
-  let isAsked = false
-  const stopListening = console.onInterrupt(() => {
-    if (isAsked) hurry()
-    isAsked = true
+  let asked: { readonly signal: string; readonly atMs: number } | null = null
+  const stopListening = console.onInterrupt((signal) => {
+    const atMs = world.clock.monotonicMs()
+    const isEcho = signal === 'SIGINT' && asked?.signal === 'SIGINT' && atMs - asked.atMs < SAME_CTRL_C_MS
+    if (asked !== null && !isEcho) hurry()
+    asked ??= { signal, atMs }
     end('asked')
   })
   const broken = (error: unknown): void => {

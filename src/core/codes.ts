@@ -59,6 +59,7 @@ export const CODES = {
   // storage
   STORAGE_UNSAFE: row(503, 74, 'A file or folder is not private to this user'),
   STORAGE_FULL: row(503, 74, 'The disk is full'),
+  FILE_TOO_LARGE: row(413, 65, 'A file is larger than its kind may be'),
   STORAGE_FAILED: row(503, 74, 'The disk refused a read or a write'),
   STORAGE_BUSY: row(503, 75, 'Another holder keeps the lock'),
   PLATFORM_UNSUPPORTED: row(503, 69, 'This platform lacks the file guarantees that journals need'),

@@ -6,6 +6,7 @@
 import { canonical, Fault, type HexHash, hexHash } from '../core/index.ts'
 import type { AuditReference, Entry } from '../events/index.ts'
 import {
+  JOURNAL_BYTES_MAX,
   type RecoveryReport,
   readEvidence,
   readSigningKey,
@@ -18,9 +19,6 @@ import { openPrivateFile } from '../store/index.ts'
 import type { World } from '../world/index.ts'
 import type { ClaimRecord } from './claim-file.ts'
 import type { Place } from './place.ts'
-
-/** No journal is larger. */
-const JOURNAL_BYTES_MAX = 64 * 1024 * 1024
 
 export interface RunEvidence {
   readonly journal_sha256: HexHash

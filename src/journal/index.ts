@@ -17,6 +17,7 @@ export { type PublicKey, parsePublicKey, type SigningKey } from '../keys/index.t
 export { nodeWorld, type World } from '../world/index.ts'
 export type { VerifiedPrefix } from './evidence.ts'
 export { type BufferedLog, bufferedLog, streamingLog } from './other-logs.ts'
+export { JOURNAL_BYTES_MAX } from './record.ts'
 export type { RecoveredBudget, RecoveredReservation } from './recovered-budget.ts'
 export type { EffectIdentity, RecoveredEffect } from './recovered-effects.ts'
 export { type RecoveryReport, recoveryReport, type ViewStatus, viewStatus } from './recovery.ts'

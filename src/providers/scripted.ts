@@ -148,7 +148,7 @@ async function scriptIn(path: string, world: World): Promise<Script> {
   try {
     bytes = await file.readAll(SCRIPT_BYTES_MAX)
   } catch (error) {
-    if (isFault(error, 'JOURNAL_LIMIT')) throw unusableScript(name, `it is longer than ${SCRIPT_BYTES_MAX} bytes`)
+    if (isFault(error, 'FILE_TOO_LARGE')) throw unusableScript(name, `it is longer than ${SCRIPT_BYTES_MAX} bytes`)
     throw error
   }
   return scriptOf(bytes, name)

@@ -64,10 +64,6 @@ export function nodeFiles(): Files {
         await handle.close()
       }
     },
-    folderMark: async (path) => {
-      const stats = await absentAsNull(fs.stat(path, { bigint: true }))
-      return stats === null ? null : `${stats.ino}:${stats.mtimeNs}:${stats.ctimeNs}`
-    },
     factsNow: (path) => {
       try {
         const stats = statSync(path, { bigint: true, throwIfNoEntry: false })
@@ -220,7 +216,7 @@ export function toFault(error: unknown): Fault {
 }
 
 function tooLong(size: number, bytesMax: number): Fault {
-  return new Fault('JOURNAL_LIMIT', {
+  return new Fault('FILE_TOO_LARGE', {
     message: `Cannot read the file: it holds ${size} bytes and ${bytesMax} are allowed`,
     hint: 'A file of this size was not written by this runtime',
   })

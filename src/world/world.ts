@@ -80,8 +80,6 @@ export interface Files {
   unlink(path: string): Promise<void>
   chmod(path: string, mode: number): Promise<void>
   syncDirectory(path: string): Promise<void>
-  /** A cheap mark that changes when a folder's direct content may have changed; null when it is not there. */
-  folderMark(path: string): Promise<string | null>
   /**
    * Facts of what a path leads to, links followed; null when it leads nowhere. Synchronous, because policy asks it of a
    * few paths before every decision, and a trip through the thread pool costs several times as much.
@@ -94,7 +92,7 @@ export interface OpenFile extends AsyncDisposable {
   /** The length as it is now. Synchronous: an open file's length is in memory, and every append asks. */
   sizeNow(): number
   read(position: number, length: number): Promise<Uint8Array>
-  /** Reads at most `bytesMax` bytes from the start; one byte more than allowed is a Fault `JOURNAL_LIMIT`. */
+  /** Reads at most `bytesMax` bytes from the start; one byte more than allowed is a Fault `FILE_TOO_LARGE`. */
   readAll(bytesMax: number): Promise<Uint8Array>
   /** Writes everything at the end, continuing short writes, or fails. */
   append(bytes: Uint8Array): Promise<void>

@@ -159,7 +159,6 @@ export function faultyWorld(inner: World, script: readonly Trouble[] = []): Faul
     unlink: (path) => act('unlink', path, () => files.unlink(path)),
     chmod: (path, mode) => files.chmod(path, mode),
     syncDirectory: (path) => act('syncDirectory', path, () => files.syncDirectory(path)),
-    folderMark: (path) => files.folderMark(path),
     factsNow: (path) => files.factsNow(path),
   }
   return {
