@@ -5,7 +5,7 @@ import { type ChatClient, until, within } from '../support/coordinator-fixture.t
 import { type ModelForTest, modelOf } from '../support/scripted-model.ts'
 import { type Served, served } from '../support/served.ts'
 
-const LARGE = 'x'.repeat(400_000)
+const LARGE = 'x'.repeat(200_000)
 let home: Served
 let model: ModelForTest
 
@@ -32,11 +32,11 @@ test('a client that never reads loses its connection, and the others notice noth
   const [good, stuck] = await Promise.all([home.connect(), home.connect()])
   const id = randomUUID()
   stuck.chat(id, 'large')
-  await stuck.final()
+  expect(await stuck.final()).toMatchObject({ type: 'ChatChunk', content: LARGE })
   stuck.stopReading()
   let flood = true
   const flooding = (async () => {
-    for (let count = 0; count < 200 && flood; count += 1) {
+    for (let count = 0; count < 400 && flood; count += 1) {
       stuck.inspect(id, 'large') // 80 MB of answers, which nobody takes
       if (count % 10 === 0) await turn(good, `still ${count}`)
     }
