@@ -3,12 +3,12 @@
  * file itself, so it ends when the file is closed, and with the process at the latest (law 2).
  */
 import { Fault, type Json } from '../core/index.ts'
-import type { AuditReference, EventLog } from '../events/index.ts'
+import type { AuditReference } from '../events/index.ts'
 import type { Journal } from '../journal/index.ts'
 import type { OpenFile, World } from '../world/index.ts'
 import { type ClaimRecord, type ClaimWriter, resultLine } from './claim-file.ts'
 import type { ClaimOwner, Finished } from './claims.ts'
-import { invocationLog } from './phases.ts'
+import { type InvocationLog, invocationLog } from './phases.ts'
 import type { Place } from './place.ts'
 import { needsReconciling, readRun } from './run-evidence.ts'
 
@@ -24,7 +24,7 @@ export interface OwnedClaim {
 export class FileOwner implements ClaimOwner {
   readonly audit: AuditReference
   readonly principal: ClaimRecord['agent_id']
-  readonly log: EventLog
+  readonly log: InvocationLog
   readonly #world: World
   readonly #owned: OwnedClaim
   #ending: Promise<unknown> | null = null
@@ -57,6 +57,7 @@ export class FileOwner implements ClaimOwner {
     try {
       const line = resultLine(result)
       await this.#owned.journal.close() // a late worker adds nothing to what is judged now
+      if (this.log.failed) return { kind: 'Unresolved' } // law 3: bytes that were not acknowledged prove no end
       const { place, claim, writer } = this.#owned
       if (needsReconciling(await readRun(this.#world, place, claim, this.audit))) return { kind: 'Unresolved' }
       await writer.append(line)

@@ -25,11 +25,16 @@ const REASONS: Readonly<Record<Phase, string>> = {
   Closed: 'its run has ended',
 }
 
-export function invocationLog(inner: EventLog, identity: Identity): EventLog {
-  return new InvocationLog(inner, identity)
+export interface InvocationLog extends EventLog {
+  /** True once an append failed: what the file holds was not acknowledged, and is no ground for a result. */
+  readonly failed: boolean
 }
 
-class InvocationLog implements EventLog {
+export function invocationLog(inner: EventLog, identity: Identity): InvocationLog {
+  return new PhasedLog(inner, identity)
+}
+
+class PhasedLog implements InvocationLog {
   readonly #inner: EventLog
   readonly #identity: Identity
   #phase: Phase = 'Ready'
@@ -42,6 +47,10 @@ class InvocationLog implements EventLog {
 
   get audit(): AuditReference | null {
     return this.#inner.audit
+  }
+
+  get failed(): boolean {
+    return this.#failure !== null
   }
 
   async append(entries: readonly NewEntry[]): Promise<void> {

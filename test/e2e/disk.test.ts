@@ -179,8 +179,8 @@ const STAGES: readonly Stage[] = [
     name: 'at the terminal record, in its sync',
     trouble: { on: 'syncData', path: JOURNAL, nth: 4 },
     effects: 1,
-    told: [...UNRESOLVED, 'LOOP_ERROR'],
-    later: [...UNRESOLVED, 'LOOP_ERROR'],
+    told: UNRESOLVED,
+    later: UNRESOLVED,
   },
   {
     name: 'at the result',
