@@ -8,7 +8,8 @@ import { fileClaims, type Inspection, readReviewFile } from '../invocations/inde
 import { addCommand, type Cli, type CommonOptions, type ExitCode } from './cli.ts'
 import { jsonLine } from './plain-text.ts'
 import { projectPaths } from './project-paths.ts'
-import { programName, projectFlag, shellWord } from './terminal.ts'
+import { projectWords } from './terminal.ts'
+import { typed } from './typed.ts'
 
 interface NameOptions {
   readonly scope: string
@@ -94,6 +95,17 @@ async function writeTemplate(
   } finally {
     await file.close()
   }
-  const line = `${programName(cli)} invocation reconcile --scope ${options.scope} --id ${options.id} --review ${shellWord(path)}${projectFlag(options.project)}`
+  const { scope, id, project } = options
+  const line = typed(
+    'invocation',
+    'reconcile',
+    '--scope',
+    scope,
+    '--id',
+    id,
+    '--review',
+    path,
+    ...projectWords(project),
+  )
   cli.console.note(`Fill in outcome, rationale and evidence, set effects_stopped to true, and then: ${line}`)
 }

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { Fault } from '../core/index.ts'
 import type { Project } from '../runtime/index.ts'
 import type { World } from '../world/index.ts'
+import { SETTINGS_FILE } from './project-files.ts'
 
 export interface ProjectPaths extends Omit<Project, 'keyFile'> {
   readonly invocationFolder: string
@@ -13,16 +14,27 @@ export interface ProjectPaths extends Omit<Project, 'keyFile'> {
   readonly serverNote: string
 }
 
-/** Throws `PROJECT_MISSING`. Creates nothing. */
+/** Throws `PROJECT_MISSING` for a folder that is no project. Creates nothing. */
 export async function projectPaths(world: World, path: string): Promise<ProjectPaths> {
-  const root = await world.files.realpath(path)
-  if (root === null) {
-    throw new Fault('PROJECT_MISSING', {
-      message: `Cannot open the project "${path}": the folder does not exist`,
-      hint: 'Make one with "symbi init --project DIR", or name the right folder with --project',
-    })
+  const paths = await folderPaths(world, path)
+  for (const sign of [paths.stateFolder, join(paths.root, SETTINGS_FILE)]) {
+    if ((await world.files.lstat(sign)) !== null) return paths
   }
+  throw missing('the folder is none')
+}
+
+/** As `projectPaths`, for a folder that need not be a project yet: it may hold nothing but policies. */
+export async function folderPaths(world: World, path: string): Promise<ProjectPaths> {
+  const root = await world.files.realpath(path)
+  if (root === null) throw missing('the folder does not exist')
   return pathsIn(root)
+}
+
+function missing(state: string): Fault {
+  return new Fault('PROJECT_MISSING', {
+    message: `Cannot open the project: ${state}`,
+    hint: 'Make it one with "symbi init --project DIR", or name the right folder with --project',
+  })
 }
 
 export function pathsIn(root: string): ProjectPaths {

@@ -19,17 +19,7 @@ export function notePaint({ console, env }: Cli): Paint {
   return (style, text) => (colour ? styleText(style, text, { validateStream: false }) : text)
 }
 
-/** How this program was called, for lines that a person shall type next. */
-export function programName({ env }: Cli): string {
-  return env.npm_command === 'exec' ? 'npx --no-install symbi' : 'symbi'
-}
-
-/** A word of a command line, quoted where a shell would see more in it than text. */
-export function shellWord(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
-}
-
 /** `--project DIR` where it is needed to find the same project again. */
-export function projectFlag(project: string): string {
-  return project === '.' ? '' : ` --project ${shellWord(project)}`
+export function projectWords(project: string): readonly string[] {
+  return project === '.' ? [] : ['--project', project]
 }

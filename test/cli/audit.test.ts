@@ -1,12 +1,12 @@
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { appendFile, rename, rm, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { openRuntime, scripted } from '../../src/runtime/index.ts'
+import { inProcess, jsonLines, symbi } from '../support/cli.ts'
 import { AGENT, madeKey, makeLines, OTHER_AGENT, OTHER_RUN, RUN, TERMINATED } from '../support/journal-maker.ts'
-import { build, command, HEALTH_SCRIPT, linesOf, symbi, type TestProject, testProject, world } from './support.ts'
+import { HEALTH_SCRIPT, type TestProject, testProject, world } from './support.ts'
 
-beforeAll(build, 120_000)
 const OWN_KEY = "verified with the project's own key, which is not independent"
 
 /** Turns that ran in this process, with their journals and claims. */
@@ -33,20 +33,20 @@ const pathOf = (project: TestProject, run = ''): string =>
 describe('audit verify of one journal', () => {
   test('says how it ended, and that the key of the project is not independent', async () => {
     await using project = await ranProject('Inspect')
-    const done = await command(['audit', 'verify', pathOf(project), '--project', project.path])
+    const done = await inProcess(['audit', 'verify', pathOf(project), '--project', project.path])
     expect([done.code, done.stderr]).toEqual([0, ''])
     expect(done.stdout).toBe(`verified: run ${project.runs[0]}, 20 records, ended Completed\n${OWN_KEY}\n`)
   })
 
   test('takes a key that was kept elsewhere, away from the project, and then says so', async () => {
     await using project = await ranProject('Inspect')
-    const key = (await command(['audit', 'key', '--project', project.path])).stdout.trim()
+    const key = (await inProcess(['audit', 'key', '--project', project.path])).stdout.trim()
     const copy = project.of('evidence.jsonl')
     copyFileSync(pathOf(project), copy)
     const args = ['audit', 'verify', copy, '--run-id', project.runs[0] ?? '', '--public-key', key]
-    const done = await command([...args, '--project', '/no/such/project'])
+    const done = await inProcess([...args, '--project', '/no/such/project'])
     expect(done.stdout).toMatch(/^verified: .*\nverified with the public key that was given\n$/)
-    const json = linesOf((await command([...args, '--json'])).stdout)
+    const json = jsonLines((await inProcess([...args, '--json'])).stdout)
     expect(json).toMatchObject([{ result: 'verified', ending: 'Completed', independent: true, public_key: key }])
   })
 
@@ -173,11 +173,11 @@ describe('audit verify of one journal', () => {
   test.each(DAMAGE)('refuses a journal that is %s', async (_what, damage, reason) => {
     await using project = await ranProject('Inspect')
     const path = await damage(pathOf(project), project)
-    const done = await command(['audit', 'verify', path, '--project', project.path])
+    const done = await inProcess(['audit', 'verify', path, '--project', project.path])
     expect([done.code, done.stdout]).toEqual([1, ''])
     expect(done.stderr).toMatch(/^EVIDENCE_INVALID: Cannot verify .*\nhint: .+\n$/)
     expect(done.stderr).toMatch(reason)
-    const elsewhere = await command(['audit', 'show', path, '--project', project.path])
+    const elsewhere = await inProcess(['audit', 'show', path, '--project', project.path])
     if (!reason.source.includes('cut off')) expect([elsewhere.code, elsewhere.stdout]).toEqual([1, ''])
   })
 
@@ -185,14 +185,14 @@ describe('audit verify of one journal', () => {
     await using project = await ranProject('Inspect')
     await rm(project.of('.symbiont', 'invocations'), { recursive: true }) // as for evidence that was copied away
     await appendFile(pathOf(project), 'torn')
-    const torn = await command(['audit', 'verify', 'latest', '--project', project.path])
+    const torn = await inProcess(['audit', 'verify', 'latest', '--project', project.path])
     expect(torn.code).toBe(0)
     expect(torn.stdout).toContain('incomplete: run ')
     expect(torn.stdout).toContain('the beginning is verified; 4 bytes of an unfinished last line are left out\n')
-    const strict = await command(['audit', 'verify', 'latest', '--complete', '--project', project.path])
+    const strict = await inProcess(['audit', 'verify', 'latest', '--complete', '--project', project.path])
     expect([strict.code, strict.stdout]).toEqual([1, ''])
     await truncate(pathOf(project), 0)
-    const empty = await command(['audit', 'verify', pathOf(project), '--project', project.path])
+    const empty = await inProcess(['audit', 'verify', pathOf(project), '--project', project.path])
     expect([empty.code, empty.stdout]).toEqual([1, ''])
     expect(empty.stderr).toContain('it is empty: its run never began')
   })
@@ -202,9 +202,9 @@ describe('audit verify of one journal', () => {
     const key = madeKey(9)
     const path = project.of(`${AGENT}.jsonl`)
     writeFileSync(path, Buffer.concat(makeLines({ key, version: 1, events: [TERMINATED] })))
-    const done = await command(['audit', 'verify', path, '--public-key', key.publicHex])
+    const done = await inProcess(['audit', 'verify', path, '--public-key', key.publicHex])
     expect([done.code, done.stdout.split('\n')[1]]).toEqual([0, 'legacy format'])
-    expect((await command(['audit', 'inspect', path, '--public-key', key.publicHex])).code).toBe(1)
+    expect((await inProcess(['audit', 'inspect', path, '--public-key', key.publicHex])).code).toBe(1)
   })
 })
 
@@ -229,13 +229,13 @@ describe('audit verify of a project', () => {
     const text = readFileSync(pathOf(project, project.runs[0]), 'utf8')
     await truncate(pathOf(project, project.runs[0]), Buffer.byteLength(text.split('\n').slice(0, 5).join('\n')) + 1)
     await truncate(pathOf(project, project.runs[1]), 0)
-    const done = await command(['audit', 'verify', '--project', project.path])
+    const done = await inProcess(['audit', 'verify', '--project', project.path])
     expect(done.code).toBe(0)
     expect(done.stdout).toContain(`${project.runs[0]}        5  -                               incomplete\n`)
     expect(done.stdout).toContain('  the beginning is verified; no end of the run: it was interrupted, or is at work\n')
     expect(done.stdout).toContain(`${project.runs[1]}        0  -                               empty\n`)
     expect(done.stdout).toContain('3 journals: 1 verified, 1 incomplete, 1 empty; ')
-    expect((await command(['audit', 'verify', '--complete', '--project', project.path])).code).toBe(1)
+    expect((await inProcess(['audit', 'verify', '--complete', '--project', project.path])).code).toBe(1)
   })
 
   test('finds what was edited, renamed, cut off or taken away, and exits 1', async () => {
@@ -249,9 +249,9 @@ describe('audit verify of a project', () => {
       Buffer.byteLength(text.slice(0, text.lastIndexOf('\n', text.length - 2) + 1)),
     )
     await rm(pathOf(project, gone))
-    const done = await command(['audit', 'verify', '--json', '--project', project.path])
+    const done = await inProcess(['audit', 'verify', '--json', '--project', project.path])
     expect(done.code).toBe(1)
-    const lines = linesOf(done.stdout)
+    const lines = jsonLines(done.stdout)
     const results = Object.fromEntries(lines.map((line) => [line.run_id ?? line.journal, [line.result, line.note]]))
     expect(results[edited]).toEqual(['invalid', expect.stringContaining('signature does not fit')])
     expect(results['backup.jsonl']).toEqual(['invalid', expect.stringContaining('its name is not AGENT.RUN.jsonl')])
@@ -263,11 +263,11 @@ describe('audit verify of a project', () => {
 
   test('refuses every journal under a key that is not theirs, and a project without a key', async () => {
     await using project = await ranProject('again')
-    const other = await command(['audit', 'verify', '--public-key', madeKey(9).publicHex, '--project', project.path])
+    const other = await inProcess(['audit', 'verify', '--public-key', madeKey(9).publicHex, '--project', project.path])
     expect(other.code).toBe(1)
     expect(other.stdout).toContain('1 journal: 1 invalid; verified with the public key that was given\n')
     await using empty = await testProject()
-    const none = await command(['audit', 'verify', '--project', empty.path])
+    const none = await inProcess(['audit', 'verify', '--project', empty.path])
     expect([none.code, none.stdout]).toEqual([78, ''])
     expect(none.stderr).toContain('KEY_INVALID: Cannot find the key: this project has no signing key\n')
   })
@@ -276,16 +276,16 @@ describe('audit verify of a project', () => {
 describe('audit key', () => {
   test('prints 64 hex digits and nothing else', async () => {
     await using project = await ranProject('again')
-    const done = await command(['audit', 'key', '--project', project.path])
+    const done = await inProcess(['audit', 'key', '--project', project.path])
     expect(done.stdout).toMatch(/^[0-9a-f]{64}\n$/)
-    const json = linesOf((await command(['audit', 'key', '--json', '--project', project.path])).stdout)
+    const json = jsonLines((await inProcess(['audit', 'key', '--json', '--project', project.path])).stdout)
     expect(json).toEqual([{ public_key: done.stdout.trim(), algorithm: 'ed25519' }])
   })
 
   test('makes no key and no folder where there is none', async () => {
     await using project = await testProject()
     const before = readdirSync(project.of('.symbiont')).sort()
-    const done = await command(['audit', 'key', '--project', project.path])
+    const done = await inProcess(['audit', 'key', '--project', project.path])
     expect([done.code, done.stdout]).toEqual([78, ''])
     expect(readdirSync(project.of('.symbiont')).sort()).toEqual(before)
     expect(existsSync(project.governed)).toBe(false)
@@ -295,7 +295,7 @@ describe('audit key', () => {
 describe('audit inspect', () => {
   test('is the recovery report, and exits 0 when nothing is open', async () => {
     await using project = await ranProject('Inspect')
-    const done = await command(['audit', 'inspect', pathOf(project), '--project', project.path])
+    const done = await inProcess(['audit', 'inspect', pathOf(project), '--project', project.path])
     expect(done.code).toBe(0)
     const report = JSON.parse(done.stdout)
     expect(Object.keys(report)).toEqual([
@@ -313,7 +313,7 @@ describe('audit inspect', () => {
       'recovered_budget',
     ])
     expect(report).toMatchObject({ run_id: project.runs[0], journal_complete: true, terminal_reason: 'Completed' })
-    expect((await command(['audit', 'inspect', 'latest', '--json', '--project', project.path])).stdout).toBe(
+    expect((await inProcess(['audit', 'inspect', 'latest', '--json', '--project', project.path])).stdout).toBe(
       `${JSON.stringify(report)}\n`,
     )
   })
@@ -322,7 +322,7 @@ describe('audit inspect', () => {
     await using project = await ranProject('Inspect')
     await appendFile(pathOf(project), '{"payload":')
     const before = readFileSync(pathOf(project))
-    const done = await command(['audit', 'inspect', pathOf(project), '--project', project.path])
+    const done = await inProcess(['audit', 'inspect', pathOf(project), '--project', project.path])
     expect(done.code).toBe(2)
     expect(JSON.parse(done.stdout)).toMatchObject({ unverified_tail_bytes: 11, requires_reconciliation: true })
     expect(readFileSync(pathOf(project))).toEqual(before)
@@ -353,7 +353,7 @@ describe('audit show', () => {
   test('lets a denial stand out with its reason, and finds a run by the beginning of its id', async () => {
     await using project = await ranProject('forbidden', 'again')
     const run = project.runs[0]?.slice(0, 8) ?? ''
-    const done = await command(['audit', 'show', run, '--project', project.path])
+    const done = await inProcess(['audit', 'show', run, '--project', project.path])
     expect(done.stdout).toMatch(/ {2}x DENIED {4}list_agents +#5/)
     expect(done.stdout).toContain('policy does not allow Action::"tool_call::list_agents" for')
     expect(done.stdout).toContain('· 1 denial ·')
@@ -375,7 +375,7 @@ describe('audit show', () => {
     ]
     const path = project.of(`${AGENT}.${RUN}.jsonl`)
     writeFileSync(path, Buffer.concat(makeLines({ key, events })))
-    const done = await command(['audit', 'show', path, '--public-key', key.publicHex])
+    const done = await inProcess(['audit', 'show', path, '--public-key', key.publicHex])
     expect(done.code).toBe(2)
     expect(done.stdout).toMatch(/ {2}\? UNKNOWN {3}the call of wipe_disk was begun, and nothing says what became of it/)
     expect(done.stdout).toContain('warning    The journal has no end of the run')
@@ -384,7 +384,7 @@ describe('audit show', () => {
 
   test('is every entry with --json, one object a line, behind the result of verification', async () => {
     await using project = await ranProject('again')
-    const lines = linesOf((await command(['audit', 'show', 'latest', '--json', '--project', project.path])).stdout)
+    const lines = jsonLines((await inProcess(['audit', 'show', 'latest', '--json', '--project', project.path])).stdout)
     expect(lines[0]).toMatchObject({ event: 'verified', status: 'completed', verified_records: 11, independent: false })
     expect(lines).toHaveLength(12)
     expect(lines[1]).toMatchObject({ event: 'entry', sequence: 0, kind: 'Started', after_ms: 0 })
@@ -393,10 +393,10 @@ describe('audit show', () => {
 
   test('says so when there is no journal yet, or no such run', async () => {
     await using project = await testProject()
-    const none = await command(['audit', 'show', 'latest', '--project', project.path])
+    const none = await inProcess(['audit', 'show', 'latest', '--project', project.path])
     expect([none.code, none.stdout]).toEqual([1, ''])
     expect(none.stderr).toContain('NOT_FOUND: Cannot find the latest journal: the project has none yet\n')
-    const stranger = await command(['audit', 'show', RUN, '--project', project.path])
+    const stranger = await inProcess(['audit', 'show', RUN, '--project', project.path])
     expect(stranger.stderr).toContain('EVIDENCE_INVALID: ')
   })
 })

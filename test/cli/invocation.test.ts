@@ -1,18 +1,19 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { command, type Done, linesOf, type TestProject, testProject, testServer } from './support.ts'
+import { inProcess, jsonLines, type Ran } from '../support/cli.ts'
+import { type TestProject, testProject, testServer } from './support.ts'
 
 const ID = '3f0e2a0e-8a54-4d1c-9f5b-0a8d9c2b7e10'
 
 /** A chat whose tool fails without saying what it did. */
 async function unresolved(project: TestProject): Promise<void> {
   await using _server = await testServer(project, { onRun: () => Promise.reject(new Error('who knows')) })
-  const done = await command(['chat', 'count', '--id', ID, '--project', project.path])
+  const done = await inProcess(['chat', 'count', '--id', ID, '--project', project.path])
   expect(done.code).toBe(2)
 }
 
-function invocation(project: TestProject, verb: string, ...more: string[]): Promise<Done> {
-  return command(['invocation', verb, '--scope', 'ws:chat:v1', '--id', ID, '--project', project.path, ...more])
+function invocation(project: TestProject, verb: string, ...more: string[]): Promise<Ran> {
+  return inProcess(['invocation', verb, '--scope', 'ws:chat:v1', '--id', ID, '--project', project.path, ...more])
 }
 
 describe('an unresolved invocation', () => {
@@ -38,7 +39,7 @@ describe('an unresolved invocation', () => {
     const receipt = JSON.parse(signed.stdout)
     expect(receipt).toMatchObject({ payload: { version: 1, review: decided }, signature: expect.any(String) })
     const again = await invocation(project, 'reconcile', '--review', draft, '--json')
-    expect(linesOf(again.stdout)).toEqual([receipt])
+    expect(jsonLines(again.stdout)).toEqual([receipt])
 
     writeFileSync(draft, JSON.stringify({ ...decided, outcome: 'completed' }))
     const different = await invocation(project, 'reconcile', '--review', draft)
@@ -48,9 +49,9 @@ describe('an unresolved invocation', () => {
     expect([after.code, JSON.parse(after.stdout).status]).toEqual([0, 'reconciled'])
 
     await using server = await testServer(project)
-    const chat = await command(['chat', 'count', '--id', ID, '--json', '--project', project.path])
+    const chat = await inProcess(['chat', 'count', '--id', ID, '--json', '--project', project.path])
     expect(chat.code).toBe(3)
-    expect(linesOf(chat.stdout).at(-1)).toMatchObject({ status: 'reconciled', code: 'INVOCATION_RECONCILED' })
+    expect(jsonLines(chat.stdout).at(-1)).toMatchObject({ status: 'reconciled', code: 'INVOCATION_RECONCILED' })
     expect(server.runs()).toBe(0)
   })
 
@@ -86,11 +87,11 @@ test('a recorded invocation is inspected with exit 0, and has nothing to reconci
   await using project = await testProject()
   {
     await using _server = await testServer(project)
-    await command(['chat', 'again', '--id', ID, '--project', project.path])
+    await inProcess(['chat', 'again', '--id', ID, '--project', project.path])
   }
   const found = await invocation(project, 'inspect', '--json', '--review-template', project.of('review.json'))
   expect(found.code).toBe(0)
-  const [inspection] = linesOf(found.stdout)
+  const [inspection] = jsonLines(found.stdout)
   expect(inspection).toMatchObject({ status: 'recorded', recovery: { terminal_reason: 'Completed' } })
   expect(found.stderr).toContain('No review was begun: the invocation is recorded\n')
   const review = {
@@ -117,7 +118,7 @@ test('an invocation whose owner lives is not inspected', async () => {
       entered()
     })
   const server = await testServer(project, { onRun: untilCancelled })
-  const chat = command(['chat', 'count', '--id', ID, '--wait', '0', '--project', project.path])
+  const chat = inProcess(['chat', 'count', '--id', ID, '--wait', '0', '--project', project.path])
   await running
   const done = await invocation(project, 'inspect')
   expect([done.code, done.stdout]).toEqual([1, ''])
@@ -134,7 +135,7 @@ test.each([
   [['reconcile', '--id', ID], 64, /required option '--review <file>'/],
 ])('invocation %j exits %i', async (args, exit, words) => {
   await using project = await testProject()
-  const done = await command(['invocation', ...args, '--project', project.path])
+  const done = await inProcess(['invocation', ...args, '--project', project.path])
   expect([done.code, done.stdout]).toEqual([exit, ''])
   expect(done.stderr).toMatch(words)
 })

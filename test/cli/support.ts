@@ -1,29 +1,18 @@
-/** Projects, servers and the built program, for the tests of commands. */
-import { type ChildProcessByStdio, spawn } from 'node:child_process'
+/** Projects that ran, servers in this process, and servers that a test plays, for the tests of commands. */
 import { once } from 'node:events'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { createServer as createHttpServer, type IncomingMessage } from 'node:http'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
-import { join } from 'node:path'
-import type { Readable, Writable } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
-import { buildWhenStale } from '../../scripts/build.mjs'
-import type { Console } from '../../src/cli/console.ts'
-import { run } from '../../src/cli/program.ts'
 import { openRuntime, type Runtime, type Service, scripted, serve, type Tool } from '../../src/runtime/index.ts'
 import { nodeWorld } from '../../src/world/index.ts'
+import { type Ran, type RunOptions, type Running as Started, start as startProgram } from '../support/cli.ts'
 import { type TemporaryFolder, temporaryFolder } from '../support/folder.ts'
 import { SECRET, testKey } from '../support/key-files.ts'
-import { ROOT } from '../support/sources.ts'
 
 export const TOKEN = `fixture.${SECRET}`
 export const world = nodeWorld()
-
-/** Commands are tested as they are run: built, by a Node of their own. */
-export function build(): void {
-  buildWhenStale(ROOT, { stdout: 2 })
-}
 
 export const HEALTH_SCRIPT = JSON.stringify({
   model: 'demo',
@@ -108,98 +97,27 @@ export async function testServer(
   }
 }
 
-export interface Done {
-  readonly code: number | null
-  readonly stdout: string
-  readonly stderr: string
-}
-
 export interface Running {
-  readonly child: ChildProcessByStdio<Writable, Readable, Readable>
-  readonly done: Promise<Done>
+  readonly child: Started['child']
+  readonly done: Promise<Ran>
   /** Resolves with the first match in what came from stderr (or stdout) so far, or later. */
   saw(pattern: RegExp, where?: 'stdout' | 'stderr'): Promise<RegExpExecArray>
 }
 
-export interface RunOptions {
-  readonly cwd?: string
-  readonly env?: Record<string, string>
-  readonly input?: string
-}
-
-export function start(args: readonly string[], { cwd, env = {}, input }: RunOptions = {}): Running {
-  const { SYMBI_TOKEN: _, NO_COLOR: __, npm_command: ___, COLUMNS: ____, ...inherited } = process.env
-  const child = spawn(process.execPath, [join(ROOT, 'bin', 'symbi.js'), ...args], {
-    stdio: ['pipe', 'pipe', 'pipe'],
-    env: { ...inherited, ...env },
-    ...(cwd === undefined ? {} : { cwd }),
-  })
-  const out = { stdout: '', stderr: '' }
-  const watchers = new Set<() => void>()
-  for (const where of ['stdout', 'stderr'] as const) {
-    child[where].setEncoding('utf8').on('data', (text: string) => {
-      out[where] += text
-      for (const look of watchers) look()
-    })
-  }
-  if (input !== undefined) child.stdin.end(input)
-  child.stdin.on('error', () => undefined)
-  const done = new Promise<Done>((resolve) => child.on('close', (code) => resolve({ code, ...out })))
+/** As `start` of the support for all commands; with `input`, that is typed and then the input ends. */
+export function start(args: readonly string[], options: RunOptions = {}): Running {
+  const running = startProgram(args, options)
+  if (options.input !== undefined) running.child.stdin.end(options.input)
   return {
-    child,
-    done,
-    saw: (pattern, where = 'stderr') =>
-      new Promise((resolve, reject) => {
-        const look = (): void => {
-          const match = pattern.exec(out[where])
-          if (match === null) return
-          watchers.delete(look)
-          resolve(match)
-        }
-        watchers.add(look)
-        look()
-        void done.then(() => reject(new Error(`ended without ${pattern}: ${JSON.stringify(out)}`)))
-      }),
+    child: running.child,
+    done: running.ended,
+    saw: async (pattern, where = 'stderr') => {
+      await running.printed(where, pattern)
+      const match = pattern.exec(running[where]())
+      if (match === null) throw new Error(`what matched ${pattern} is gone`)
+      return match
+    },
   }
-}
-
-export function symbi(args: readonly string[], options: RunOptions = {}): Promise<Done> {
-  return start(args, { input: '', ...options }).done
-}
-
-/** A command in this process, with a console that only keeps what it is told. For what needs no process of its own. */
-export async function command(args: readonly string[], { env = {}, input = '' }: RunOptions = {}): Promise<Done> {
-  const out = { stdout: '', stderr: '' }
-  const console: Console = {
-    result: (line) => {
-      out.stdout += `${line}\n`
-    },
-    note: (line) => {
-      out.stderr += `${line}\n`
-    },
-    progress: () => undefined,
-    paint: (_style, text) => text,
-    interactive: false,
-    typed: false,
-    lines: async function* () {
-      if (input !== '') yield* input.split('\n')
-    },
-    onInterrupt: () => () => undefined,
-  }
-  const code = await run(args, { world, env, console })
-  return { code, ...out }
-}
-
-/** Objects of JSON lines. */
-export function linesOf(text: string): Record<string, unknown>[] {
-  return text
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as Record<string, unknown>)
-}
-
-export function readJournal(project: TestProject, name: string): string {
-  return readFileSync(join(project.governed, name), 'utf8')
 }
 
 /** Forwards connections to a port until it is told to cut them. */

@@ -5,7 +5,9 @@
 import { type Command, Option } from 'commander'
 import { Fault, idOrNull, newId } from '../../core/index.ts'
 import { addCommand, type Cli, type CommonOptions, type ExitCode } from '../cli.ts'
-import { programName, projectFlag, shellWord } from '../terminal.ts'
+import { oneLine } from '../plain-text.ts'
+import { projectWords } from '../terminal.ts'
+import { typed } from '../typed.ts'
 import { Conversation, type Mode } from './conversation.ts'
 import { findToken, findUrl, isExposed } from './credentials.ts'
 import { interactive } from './interactive.ts'
@@ -13,12 +15,16 @@ import { Link } from './link.ts'
 import { oneShot } from './one-shot.ts'
 import { jsonTeller, type Teller, textTeller } from './teller.ts'
 
+/** A longer text is not repeated in the line that looks its id up. */
+const LOOK_UP_TEXT_MAX = 200
+
 interface ChatOptions {
   readonly id?: string
   readonly inspect?: true
   readonly url?: string
   readonly tokenFile?: string
   readonly wait: string
+  readonly token?: string | true
 }
 
 export function register(program: Command, cli: Cli, exit: ExitCode): void {
@@ -32,8 +38,10 @@ export function register(program: Command, cli: Cli, exit: ExitCode): void {
       new Option('--url <ws://…>', 'the address of the chat (default: of the server of the project)'),
       new Option('--token-file <file>', 'the token (default: SYMBI_TOKEN, then .symbiont/chat.token of the project)'),
       new Option('--wait <seconds>', 'how long to look for the answer after a lost connection').default('300'),
+      new Option('--token [token]').hideHelp(),
     ],
     action: async (options, words) => {
+      refuseToken(options)
       const id = chosenId(options.id)
       const content = await contentOf(cli, words)
       refuseHalf(options, content)
@@ -56,6 +64,15 @@ export function register(program: Command, cli: Cli, exit: ExitCode): void {
       const message = { id: id ?? newId('invocation', cli.world.random), content, mode }
       return await oneShot(cli, conversation, teller, message)
     },
+  })
+}
+
+/** Known only to be refused: an unknown flag would be repeated in the message, with the secret in it. */
+function refuseToken({ token }: ChatOptions): void {
+  if (token === undefined) return
+  throw new Fault('USAGE', {
+    message: 'Cannot take a token from the command line: every user of this machine could read it there',
+    hint: 'Give it in a file with --token-file, or in SYMBI_TOKEN, and replace the token that was shown',
   })
 }
 
@@ -103,15 +120,15 @@ function waitMs(text: string): number {
 function tellerFor(cli: Cli, options: ChatOptions & CommonOptions, content: string | null): Teller {
   if (options.json === true) return jsonTeller(cli)
   const flags = [
-    projectFlag(options.project),
-    options.url === undefined ? '' : ` --url ${shellWord(options.url)}`,
-    options.tokenFile === undefined ? '' : ` --token-file ${shellWord(options.tokenFile)}`,
-  ].join('')
-  const text = content === null ? '<the same text>' : content.length > 200 ? '<the same text>' : shellWord(content)
+    ...projectWords(options.project),
+    ...(options.url === undefined ? [] : ['--url', options.url]),
+    ...(options.tokenFile === undefined ? [] : ['--token-file', options.tokenFile]),
+  ]
+  const text = content === null || content.length > LOOK_UP_TEXT_MAX ? 'THE SAME TEXT' : oneLine(content)
   return textTeller(cli, {
     project: options.project,
     ownServer: options.url === undefined,
     brief: content === null,
-    lookUpLine: (id) => `${programName(cli)} chat --inspect --id ${id}${flags} ${text}`,
+    lookUpLine: (id) => typed('chat', '--inspect', '--id', id, ...flags, text),
   })
 }

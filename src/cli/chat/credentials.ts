@@ -6,7 +6,8 @@ import { Fault, isFault, isJsonObject, messageOf, readJson } from '../../core/in
 import { readPrivateFile } from '../../store/index.ts'
 import type { Cli } from '../cli.ts'
 import { type ProjectPaths, projectPaths } from '../project-paths.ts'
-import { projectFlag } from '../terminal.ts'
+import { projectWords } from '../terminal.ts'
+import { typed } from '../typed.ts'
 
 const TOKEN_BYTES_MAX = 8192
 const CHAT_PATH = '/ws/chat'
@@ -71,7 +72,7 @@ export async function findUrl(cli: Cli, where: Where): Promise<string> {
   if (url !== null) return chatUrl(url, 'the address that the server wrote down')
   throw new Fault('CONNECTION_LOST', {
     message: 'Cannot find the server of this project: none has written down its address',
-    hint: `Start it with "symbi up${projectFlag(where.project)}", or give an address with --url`,
+    hint: `Start it with ${typed('up', ...projectWords(where.project))}, or give an address with --url`,
   })
 }
 

@@ -5,7 +5,8 @@
 import type { AuditReference } from '../../events/index.ts'
 import type { Cli } from '../cli.ts'
 import { jsonLine, oneLine, plain } from '../plain-text.ts'
-import { columnsOf, notePaint, type Paint, programName, projectFlag, shellWord } from '../terminal.ts'
+import { columnsOf, notePaint, type Paint, projectWords } from '../terminal.ts'
+import { typed } from '../typed.ts'
 import { exitOf, type Outcome, type Progress, statusOf } from './conversation.ts'
 import type { ServerSaid } from './server-message.ts'
 
@@ -198,7 +199,15 @@ class TextTeller implements Teller {
       case 'INVOCATION_IN_PROGRESS':
         return `ask again with: ${line}`
       case 'INVOCATION_UNRESOLVED':
-        return `${programName(this.#cli)} invocation inspect --scope ws:chat:v1 --id ${this.#id}${projectFlag(this.#options.project)}`
+        return typed(
+          'invocation',
+          'inspect',
+          '--scope',
+          'ws:chat:v1',
+          '--id',
+          this.#id,
+          ...projectWords(this.#options.project),
+        )
       case 'SESSION_BUSY':
       case 'AUDIT_UNAVAILABLE':
         return `the same id and text may be sent again; look first with: ${line}`
@@ -210,9 +219,8 @@ class TextTeller implements Teller {
   /** The project's own journals are found by their run; of another server only the path is known. */
   #verifyLine({ path, run_id }: AuditReference): string {
     const { project, ownServer } = this.#options
-    const program = programName(this.#cli)
-    if (ownServer) return `${program} audit verify ${run_id}${projectFlag(project)}`
-    return `${program} audit verify ${shellWord(oneLine(path))} --run-id ${run_id} --public-key <hex>`
+    if (ownServer) return typed('audit', 'verify', run_id, ...projectWords(project))
+    return typed('audit', 'verify', oneLine(path), '--run-id', run_id, '--public-key', 'THE KEY THAT WAS KEPT')
   }
 
   #line(tag: string, text: string, style: Parameters<Paint>[0]): void {

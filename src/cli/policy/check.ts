@@ -4,14 +4,14 @@ import { Fault } from '../../core/index.ts'
 import { checkPolicies, checkPolicyText, describeProblem, type PolicyCheck, type Problem } from '../../policy/index.ts'
 import type { Cli, CommonOptions } from '../cli.ts'
 import { jsonLine, oneLine, widthOf } from '../plain-text.ts'
-import { projectPaths } from '../project-paths.ts'
+import { folderPaths } from '../project-paths.ts'
 
 export type CheckOptions = object
 
 const FILE_BYTES_MAX = 4 * 1024 * 1024
 
 export async function check(cli: Cli, options: CommonOptions, paths: readonly string[]): Promise<number> {
-  const asked = paths.length > 0 ? paths : [(await projectPaths(cli.world, options.project)).policyFolder]
+  const asked = paths.length > 0 ? paths : [(await folderPaths(cli.world, options.project)).policyFolder]
   let errors = 0
   let warnings = 0
   const files = new Set<string>()

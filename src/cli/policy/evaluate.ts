@@ -3,7 +3,7 @@ import { CODES, Fault, isFault, type Json, messageOf, readJson } from '../../cor
 import { evaluatePolicy, type PolicyEvaluation, type PolicyPlace } from '../../policy/index.ts'
 import type { Cli, CommonOptions } from '../cli.ts'
 import { jsonLine, oneLine } from '../plain-text.ts'
-import { projectPaths } from '../project-paths.ts'
+import { folderPaths } from '../project-paths.ts'
 
 export interface EvaluateFlags {
   readonly input?: string
@@ -17,7 +17,7 @@ const INPUT_BYTES_MAX = 1024 * 1024
 const BAD_INPUT_EXIT = 2
 
 export async function evaluate(cli: Cli, options: EvaluateFlags & CommonOptions): Promise<number> {
-  const folder = options.policies ?? (await projectPaths(cli.world, options.project)).policyFolder
+  const folder = options.policies ?? (await folderPaths(cli.world, options.project)).policyFolder
   let evaluation: PolicyEvaluation
   try {
     const input = await inputOf(cli, options)
