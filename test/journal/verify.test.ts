@@ -163,11 +163,11 @@ describe('verification', () => {
   test.each(noFiles)('refuses a path that %s, without waiting', async (_what, make) => {
     const path = make()
     for (const form of [
-      verify(world, path, publicKey),
-      verifyRun(world, path, publicKey, runId),
-      verifyRunPrefix(world, path, publicKey, runId),
+      () => verify(world, path, publicKey),
+      () => verifyRun(world, path, publicKey, runId),
+      () => verifyRunPrefix(world, path, publicKey, runId),
     ]) {
-      await expect(form).rejects.toMatchObject(invalid)
+      await expect(form()).rejects.toMatchObject(invalid)
     }
   })
 
