@@ -3,7 +3,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { type Bench, type Context, freshFolder } from './bench.ts'
-import { chatProject } from './project.ts'
+import { chatProject, MODEL } from './project.ts'
 import { notAvailable, type Result, resultOf, type Target } from './result.ts'
 import { repeat } from './rounds.ts'
 
@@ -64,10 +64,14 @@ async function listening(context: Context): Promise<Result> {
 /** Milliseconds to the listening line, or null when the process ended without one. */
 function startOnce(project: string): Promise<number | null> {
   const start = performance.now()
-  const child = spawn(process.execPath, [SYMBI, 'up', '--project', project, '--port', '0', '--json'], {
-    cwd: ROOT,
-    stdio: ['ignore', 'pipe', 'ignore'],
-  })
+  const child = spawn(
+    process.execPath,
+    [SYMBI, 'up', '--project', project, '--provider', `scripted:${join(project, MODEL)}`, '--port', '0', '--json'],
+    {
+      cwd: ROOT,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  )
   return new Promise((resolve) => {
     let reached: number | null = null
     const late = setTimeout(() => child.kill('SIGKILL'), WAIT_MS)

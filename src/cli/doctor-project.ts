@@ -100,7 +100,11 @@ export async function checkPolicyFiles(patient: Patient): Promise<Finding> {
   const items = problems.map((problem) => describeProblem(problem))
   const found = `${counted(policies, 'policy', 'policies')} in ${counted(files.length, 'file')}`
   if (problems.some(({ severity }) => severity === 'error')) {
-    return failed(found, 'While a policy cannot be understood everything is denied', items)
+    return failed(
+      found,
+      'A server that starts now denies everything; one that runs keeps the policies from before, until this is mended',
+      items,
+    )
   }
   return problems.length === 0 ? ok(found) : warning(found, 'Run "symbi policy check" for the places', items)
 }

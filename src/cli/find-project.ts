@@ -12,7 +12,7 @@ export async function findProject(world: World, path: string): Promise<Project> 
     if ((await world.files.lstat(sign)) !== null) return project
   }
   throw new Fault('PROJECT_MISSING', {
-    message: 'Cannot open the project: the folder is none',
+    message: 'Cannot open the project: this folder is no project',
     hint: 'Make it one with "symbi init --project DIR", or name the right folder with --project',
   })
 }

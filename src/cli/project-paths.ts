@@ -20,7 +20,7 @@ export async function projectPaths(world: World, path: string): Promise<ProjectP
   for (const sign of [paths.stateFolder, join(paths.root, SETTINGS_FILE)]) {
     if ((await world.files.lstat(sign)) !== null) return paths
   }
-  throw missing('the folder is none')
+  throw missing('this folder is no project')
 }
 
 /** As `projectPaths`, for a folder that need not be a project yet: it may hold nothing but policies. */

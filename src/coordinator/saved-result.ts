@@ -104,7 +104,7 @@ export function replayMessages(requestId: string, existing: Existing): readonly 
 export function unresolved(): Fault {
   return new Fault('INVOCATION_UNRESOLVED', {
     message: 'What this invocation did is not known for certain, so it is not repeated',
-    hint: 'Inspect it with "symbi invocation inspect" and reconcile it, or send the request under a new id',
+    hint: 'Inspect it with "symbi invocation inspect" and reconcile it; a new id runs the request again, so send one only once you know what the first did',
   })
 }
 

@@ -1,6 +1,8 @@
+import { getEventListeners } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { chmod, rm, writeFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
+import { Link } from '../../src/cli/chat/link.ts'
 import { newId } from '../../src/core/index.ts'
 import { inProcess, jsonLines, startUp, symbi } from '../support/cli.ts'
 import { cuttableProxy, playedServer, say, start, TOKEN, testProject, testServer, world } from './support.ts'
@@ -361,4 +363,19 @@ describe('a conversation', LONG, () => {
     const done = await inProcess(['chat', '--project', project.path])
     expect([done.code, done.stdout]).toEqual([75, ''])
   })
+})
+
+test('a connection that waited for many messages leaves no listener on the signal', LONG, async () => {
+  await using server = await playedServer((frame, socket) =>
+    say(socket, { type: 'PolicyDecision', request_id: frame.id, action: '1 actions', decision: 'allow', reason: 'r' }),
+  )
+  const { signal } = new AbortController()
+  const link = await Link.open({ url: server.url, token: TOKEN }, world, signal)
+  for (let wait = 0; wait < 20; wait += 1) {
+    const arrives = link.next(signal) // asked before there is anything, so that it has to wait
+    link.send({ type: 'ChatInspect', id: freshId(), content: 'x' })
+    await arrives
+  }
+  await link.close()
+  expect(getEventListeners(signal, 'abort')).toEqual([])
 })

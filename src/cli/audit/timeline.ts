@@ -327,7 +327,10 @@ function subjectOf(action: Json | undefined): string {
   return kind === 'Respond' ? 'reply' : 'terminate'
 }
 
-function decidedBy({ determining_policies }: JsonObject): string {
+/** A policy that failed decides alone: what else matched did not lead to the denial. An error begins with its policy's name. */
+function decidedBy({ determining_policies, policy_errors }: JsonObject): string {
+  const failed = textsIn(policy_errors).map((error) => error.split(': ')[0] ?? error)
+  if (failed.length > 0) return `  by ${failed.map((policy) => `"${policy}"`).join(', ')}, which failed`
   const policies = textsIn(determining_policies)
   return policies.length === 0 ? '' : `  by ${policies.map((policy) => `"${policy}"`).join(', ')}`
 }

@@ -93,8 +93,12 @@ export class Link {
       const message = this.#arrived[0]?.type === 'Ended' ? this.#arrived[0] : this.#arrived.shift()
       if (message !== undefined) return message
       await new Promise<void>((resolve) => {
-        this.#wake = resolve
-        signal.addEventListener('abort', () => resolve(), { once: true })
+        const wake = (): void => {
+          signal.removeEventListener('abort', wake) // one signal serves many waits
+          resolve()
+        }
+        this.#wake = wake
+        signal.addEventListener('abort', wake, { once: true })
       })
     }
   }
