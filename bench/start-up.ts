@@ -66,7 +66,19 @@ function startOnce(project: string): Promise<number | null> {
   const start = performance.now()
   const child = spawn(
     process.execPath,
-    [SYMBI, 'up', '--project', project, '--provider', `scripted:${join(project, MODEL)}`, '--port', '0', '--json'],
+    [
+      SYMBI,
+      'up',
+      '--project',
+      project,
+      '--provider',
+      `scripted:${join(project, MODEL)}`,
+      '--port',
+      '0',
+      '--json',
+      '--log-level',
+      'error',
+    ],
     {
       cwd: ROOT,
       stdio: ['ignore', 'pipe', 'inherit'],
