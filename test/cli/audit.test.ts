@@ -359,6 +359,20 @@ describe('audit show', () => {
     expect(done.stdout).toContain('· 1 denial ·')
   })
 
+  test('names the policy that failed as the one that denied, and not a permit that would have matched', async () => {
+    await using project = await testProject()
+    const failing = '@id("needs-reason") forbid(principal, action, resource) when { context.reason == "no" };'
+    writeFileSync(join(project.path, 'policies', 'failing.cedar'), failing)
+    await using runtime = await openRuntime({
+      project: project.path,
+      provider: await scripted({ text: HEALTH_SCRIPT }, world),
+      limits: { max_iterations: 1 },
+    })
+    await expect(runtime.ask('how are you')).rejects.toMatchObject({ code: 'LOOP_ERROR' })
+    const done = await inProcess(['audit', 'show', 'latest', '--project', project.path])
+    expect(done.stdout).toMatch(/ {2}x DENIED {4}system_health {2}by "needs-reason", which failed/)
+  })
+
   test('lets what is unknown stand out, exits 2, and shows no control character of the evidence', async () => {
     await using project = await testProject()
     const key = madeKey(9)
