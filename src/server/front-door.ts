@@ -6,6 +6,7 @@ import type { IncomingMessage } from 'node:http'
 import { Fault } from '../core/index.ts'
 import type { Clock } from '../world/index.ts'
 import { type Block, chargedUnit, clientAddress, parseBlocks } from './address.ts'
+import { malformed } from './http-faults.ts'
 import { type RateLimit, RateLimiter } from './rate-limiter.ts'
 
 export type FrontDoorSettings = {
@@ -44,7 +45,11 @@ export class FrontDoor {
     }
     const limiter = PROBES.has(pathOf(request)) ? this.#probes : this.#limiter
     const seconds = limiter?.take(chargedUnit(address)) ?? 0
-    if (seconds === 0) return address
+    if (seconds === 0) {
+      if (request.httpVersion === '1.1' && request.headers.host === undefined)
+        throw malformed('header, which names no host,')
+      return address
+    }
     throw new Fault('RATE_LIMITED', {
       message: 'Cannot serve the request: this address sent too many',
       hint: `Try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}`,

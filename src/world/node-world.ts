@@ -20,6 +20,7 @@ export function nodeWorld(): World {
             headersTimeout: limits.headersTimeoutMs,
             requestTimeout: limits.requestTimeoutMs,
             keepAliveTimeout: limits.keepAliveTimeoutMs,
+            requireHostHeader: false, // the server refuses its absence itself, in the form of all its refusals
             // Node looks for late requests this often; a limit means little when nobody looks until long after it.
             connectionsCheckingInterval: Math.min(30_000, limits.headersTimeoutMs),
           },

@@ -231,6 +231,7 @@ describe('the envelope', () => {
       ['GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n', 400, 'INVALID_HTTP'],
       [`GET /api/v1/health HTTP/1.1\r\nHost: a\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`, 431, 'HEADERS_TOO_LARGE'],
       ['GET /api/v1/health HTTP/1.1\r\nHost: a\r\nExpect: miracles\r\n\r\n', 400, 'INVALID_HTTP'],
+      ['GET /api/v1/health HTTP/1.1\r\nConnection: close\r\n\r\n', 400, 'INVALID_HTTP'],
     ] as const
     for (const [bytes, status, code] of cases) {
       const answer = await raw(made.server, bytes)
