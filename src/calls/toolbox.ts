@@ -6,6 +6,7 @@ import type { JsonObject } from '../core/index.ts'
 import type { Observation, ProposedAction, ToolDefinition, ToolEffect } from '../events/index.ts'
 import type { AuthorisedCall } from './grant.ts'
 import type { PreparedCall } from './prepared-call.ts'
+import type { RunContext } from './run-context.ts'
 
 export interface Toolbox {
   /** Throws `CONFIG_INVALID` when it cannot work at all. Asked once, after `Started`. */
@@ -18,6 +19,11 @@ export interface Toolbox {
    * `offered` is the run's list of tools.
    */
   prepare(action: ProposedAction, offered: readonly ToolDefinition[]): PreparedCall
+  /**
+   * Restrictions that travel with the tools, such as the inline policy of an agent: why this call must not happen, or null.
+   * Asked after preparation and before any approval, and again when the grant is issued. It can only refuse.
+   */
+  restrict(call: PreparedCall, run: RunContext): string | null
   /**
    * Executes authorised calls, one observation for each, each with its call id. Must observe the signal. A failure is an
    * observation with `is_error`; a throw means that the outcome is unknown.

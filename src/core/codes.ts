@@ -89,6 +89,14 @@ export const CODES = {
   POLICY_UNREADABLE: row(500, 78, 'The policy folder cannot be read'),
   POLICY_ENGINE: row(500, 70, 'The policy engine failed'),
 
+  // agents
+  SOURCE_INVALID: row(422, 65, 'The source of an agent cannot be used'),
+  AGENT_UNKNOWN: row(404, 1, 'The project has no agent of this name'),
+  AGENT_AMBIGUOUS: row(409, 1, 'It is not clear which agent is meant'),
+  AGENT_UNAVAILABLE: row(409, 1, 'The agent exists and cannot be used'),
+  REGISTRY_LIMIT: row(500, 78, 'The folder of agents exceeds a limit'),
+  DELEGATION_REFUSED: row(409, 1, 'The delegation was refused before anything began'),
+
   // calls, budget, loop, providers
   CALL_INVALID: row(422, 65, 'The proposed call is not valid'),
   GRANT_REFUSED: row(409, 1, 'The grant no longer fits the run or the executor'),

@@ -88,6 +88,8 @@ async function authoriseOnce(
   } catch (error) {
     return denied(action, messageOf(error), null, { policies: [], errors: [] })
   }
+  const restriction = restrictionOf(authority, call, run)
+  if (restriction !== null) return denied(action, restriction, call, NOBODY) // before anybody is asked to approve it
   const late = (): Error => new Fault('RUN_TIMEOUT', { message: 'Cannot authorise the call: the run has no time left' })
   const race = { clock, deadlineMs: authority.deadlineMs, late }
   const question = (approval: Approval | null): GateQuestion => ({
@@ -125,6 +127,8 @@ function grant(
   approval: Approval | null,
   decision: Decision & { kind: 'Allow' },
 ): Granted {
+  const restriction = restrictionOf(authority, call, run)
+  if (restriction !== null) throw new Fault('GRANT_REFUSED', { message: restriction })
   const nowMs = authority.world.clock.monotonicMs()
   const binding = authorizationBinding(run)
   if (approval !== null)
@@ -143,6 +147,15 @@ function grant(
       authorization_binding: binding,
       determining_policies: decision.policies,
     },
+  }
+}
+
+/** What the tools themselves refuse. A restriction that fails restricts (law 5). */
+function restrictionOf({ toolbox }: Authority, call: PreparedCall, run: RunContext): string | null {
+  try {
+    return toolbox.restrict(call, run)
+  } catch (error) {
+    return `the restrictions of the agent could not be checked: ${messageOf(error)}`
   }
 }
 

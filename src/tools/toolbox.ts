@@ -56,6 +56,7 @@ export function toolbox(parts: ToolboxParts, world: Pick<World, 'clock'>): Toolb
     definitions: () => definitions,
     context: () => context,
     prepare: (action, offered) => prepare(action, offered, shelf),
+    restrict: () => null,
     async execute(calls, scope, signal) {
       for (const call of calls) assertAuthorised(call) // all of them before the first effect (law 8)
       return performBatch(calls, scope, means, signal)
