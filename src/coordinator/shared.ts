@@ -4,6 +4,7 @@ import type { AgentId } from '../core/index.ts'
 import type { LoopConfig } from '../events/index.ts'
 import type { Activity } from '../fleet/index.ts'
 import type { ClaimStore } from '../invocations/index.ts'
+import type { Delegates } from '../loop/index.ts'
 import type { Gate } from '../policy/index.ts'
 import type { Provider } from '../providers/index.ts'
 import type { World } from '../world/index.ts'
@@ -14,6 +15,8 @@ export interface Shared {
   readonly provider: Provider
   readonly gate: Gate
   readonly toolbox: Toolbox
+  /** Who runs delegations; null where no agent can be delegated to. */
+  readonly delegates: Delegates | null
   readonly config: LoopConfig
   /** One principal for every root turn, stable in this process. */
   readonly principal: AgentId

@@ -2,7 +2,7 @@
  * What a client sees while a turn runs, made from entries that are already durable: the decision, the call, its result.
  * Best effort; an entry that finds no room is lost to the client and stays in the journal.
  */
-import { isJsonObject, type JsonObject } from '../core/index.ts'
+import { canonical, isJsonObject, type JsonObject } from '../core/index.ts'
 import type { NewEntry } from '../events/index.ts'
 import type { ServerMessage } from './messages.ts'
 
@@ -34,6 +34,16 @@ export function turnEvents(requestId: string): (entry: NewEntry) => readonly Ser
             arguments: argumentsOf.get(event.call_fingerprint) ?? '{}',
           },
         ]
+      case 'DelegationStarted':
+        return [
+          {
+            type: 'ToolCallStarted',
+            request_id: requestId,
+            call_id: event.call_id,
+            tool_name: `delegate:${event.target}`,
+            arguments: argumentsOf.get(event.call_fingerprint) ?? '{}',
+          },
+        ]
       case 'ToolBatchCompleted': // stands behind the receipts in the same write: durable, and with the text
         return event.observations.map(({ call_id, content, is_error }) => ({
           type: 'ToolCallResult',
@@ -50,6 +60,7 @@ export function turnEvents(requestId: string): (entry: NewEntry) => readonly Ser
 
 function remember(argumentsOf: Map<string, string>, call: JsonObject): void {
   const { action, fingerprint } = call
-  if (!isJsonObject(action) || typeof fingerprint !== 'string' || !isJsonObject(action.ToolCall)) return
-  argumentsOf.set(fingerprint, String(action.ToolCall.arguments))
+  if (!isJsonObject(action) || typeof fingerprint !== 'string') return
+  if (isJsonObject(action.ToolCall)) argumentsOf.set(fingerprint, String(action.ToolCall.arguments))
+  else if (isJsonObject(action.Delegate)) argumentsOf.set(fingerprint, canonical({ task: action.Delegate.message }))
 }

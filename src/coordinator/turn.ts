@@ -40,8 +40,9 @@ export async function runTurn(shared: Shared, turn: Turn, signal: AbortSignal): 
       const observed = streamingLog(log, (entry) => {
         for (const message of eventsOf(entry)) turn.offer(message)
       })
-      const { world, principal, provider, gate, toolbox, config } = shared
-      result = await runLoop({ world, principal, provider, gate, toolbox, config, log: observed, messages }, signal)
+      const { world, principal, provider, gate, toolbox, delegates, config } = shared
+      const setup = { world, principal, provider, gate, toolbox, config, log: observed, messages }
+      result = await runLoop(delegates === null ? setup : { ...setup, delegates }, signal)
       return savedResultOf(result) as unknown as Json
     })
     if (finished.kind === 'Unresolved') {

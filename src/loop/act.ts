@@ -6,6 +6,7 @@ import { type Grant, isTerminal, spend } from '../calls/index.ts'
 import { durationOf } from '../core/index.ts'
 import { dispatchGrants, misfitOf } from '../dispatch/index.ts'
 import { isUnconfirmed, type Observation } from '../events/index.ts'
+import { delegate, notStarted } from './delegate.ts'
 import { deliver } from './delivery.ts'
 import { type Gated, tellDenial } from './gate.ts'
 import type { Finished, Run } from './run.ts'
@@ -25,12 +26,18 @@ export async function act(run: Run, gated: Gated, signal: AbortSignal): Promise<
   const terminal = grants.filter((grant) => isTerminal(grant.call.action))
   if (terminal.length > 0) return await answer(run, terminal, startedMs, signal)
   const fitting = fittingOf(run, grants)
-  const observations = await dispatchGrants(
+  const isDelegation = ({ call }: Grant): boolean => 'Delegate' in call.action
+  const executed = await dispatchGrants(
     { world: run.world, recorder: run.recorder, toolbox: run.setup.toolbox },
-    fitting,
+    fitting.filter((grant) => !isDelegation(grant)),
     run.context(),
     signal,
   )
+  const observations = [...executed]
+  for (const grant of fitting.filter(isDelegation)) {
+    const uncertain = observations.some(isUnconfirmed) // law 4
+    observations.push(uncertain ? notStarted(grant) : await delegate(run, grant, signal))
+  }
   for (const observation of observations) tellResult(run, observation)
   recordBatch(run, observations, startedMs)
   return acted(null, observations.some(isUnconfirmed))

@@ -37,7 +37,7 @@ function start(setup: RunSetup): Run {
   const startedMs = world.clock.monotonicMs()
   const tools = toolsOf(setup)
   const config: LoopConfig = deepFreeze({ ...setup.config, ...(tools.length === 0 ? {} : { tool_definitions: tools }) })
-  const budget = openBudget(config.max_total_tokens, world)
+  const budget = setup.budget ?? openBudget(config.max_total_tokens, world)
   const { root_id, scope, limit } = budget.snapshot()
   const trustedContext: JsonObject = deepFreeze({
     ...setup.toolbox.context(),
@@ -46,7 +46,8 @@ function start(setup: RunSetup): Run {
   })
   const recorder = new Recorder(setup.log, principal, () => world.clock.wall())
   recorder.stage({ kind: 'Started', agent_id: principal, config, execution_context: trustedContext })
-  budget.attach(recorder)
+  if (setup.budget === undefined) budget.attach(recorder)
+  else recorder.stage(budget.linked())
   return new Run({
     setup,
     config,
@@ -78,11 +79,11 @@ async function body(run: Run, signal: AbortSignal): Promise<Ended> {
     return { ...(await raceDeadline(race, signal, (inner) => turns(run, inner))), interrupted: false }
   } catch (error) {
     if (signal.aborted) {
-      run.setup.toolbox.cancelRun(runKeyOf(run.context()))
+      cancelWorkers(run)
       return { ...failedWith('the execution was cancelled'), interrupted: true }
     }
     if (isFault(error, 'RUN_TIMEOUT')) {
-      run.setup.toolbox.cancelRun(runKeyOf(run.context()))
+      cancelWorkers(run)
       await run.budget.abandonOutstanding() // before the hand-over, so that the settlements are among what is staged
       return { ...finished('Timeout'), interrupted: true }
     }
@@ -103,8 +104,13 @@ async function end(run: Run, ended: Ended): Promise<LoopResult> {
   const spoil = (message: string): void => {
     reason = { Error: { message } }
   }
-  const cleanup = await cleanUp(run)
-  if (cleanup !== null) spoil(`the tools could not be cleaned up: ${cleanup}`)
+  const { delegates, toolbox } = run.setup
+  const runKey = runKeyOf(run.context())
+  // children first: their ends are recorded before this run's own (10.6)
+  const children = await cleanUp(run, async () => await delegates?.cleanUp(runKey))
+  if (children !== null) spoil(`the delegated runs could not be ended: ${children}`)
+  const tools = await cleanUp(run, () => toolbox.cleanUp(runKey))
+  if (tools !== null) spoil(`the tools could not be cleaned up: ${tools}`)
   const budget = run.budget.snapshot()
   const iterations = ended.interrupted ? 0 : recorder.iteration
   const durationMs = run.world.clock.monotonicMs() - run.startedMs
@@ -130,13 +136,20 @@ async function end(run: Run, ended: Ended): Promise<LoopResult> {
   }
 }
 
+function cancelWorkers(run: Run): void {
+  const { delegates, toolbox } = run.setup
+  const runKey = runKeyOf(run.context())
+  delegates?.cancelRun(runKey)
+  toolbox.cancelRun(runKey)
+}
+
 /** Null when the workers of the run are gone, or why we cannot say so. */
-async function cleanUp(run: Run): Promise<string | null> {
+async function cleanUp(run: Run, work: () => Promise<void>): Promise<string | null> {
   const { clock } = run.world
   const late = (): Error => new Fault('RUN_TIMEOUT', { message: 'they did not stop in time' })
   try {
     const race = { clock, deadlineMs: clock.monotonicMs() + CLEANUP_MS, late }
-    await raceDeadline(race, new AbortController().signal, () => run.setup.toolbox.cleanUp(runKeyOf(run.context())))
+    await raceDeadline(race, new AbortController().signal, work)
     return null
   } catch (error) {
     return messageOf(error)

@@ -7,6 +7,7 @@ import { canonical, deepFreeze, digestOfCanonical, isFault } from '../core/index
 import type { ProposedAction } from '../events/index.ts'
 import type { Conversation, InferenceOptions, Message, ToolChoice } from '../providers/index.ts'
 import { fitContext } from './context.ts'
+import { proposalOf } from './delegates.ts'
 import type { Observed } from './observe.ts'
 import { type ReadReply, readReply } from './reply.ts'
 import { type Finished, failedWith, finished, type Run } from './run.ts'
@@ -64,6 +65,7 @@ async function infer(run: Run, signal: AbortSignal): Promise<Inferred | Finished
     if (isFault(error, 'BUDGET_REFUSED')) return finished('MaxTokens')
     throw error
   }
+  if (run.setup.budget !== undefined) await run.recorder.commit() // `begin` syncs the root's journal, and this is another
   await reservation.begin(signal)
   let reply: ReadReply
   try {
@@ -119,7 +121,5 @@ function proposedBy(run: Run, reply: ReadReply): readonly ProposedAction[] {
   }
   const message: Message = { role: 'assistant', content: reply.content, tool_calls: reply.tool_calls }
   run.messages.push(message)
-  return reply.tool_calls.map((call) => ({
-    ToolCall: { call_id: call.id, name: call.name, arguments: call.arguments },
-  }))
+  return reply.tool_calls.map((call) => proposalOf(call, run.setup.delegates !== undefined))
 }

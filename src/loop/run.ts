@@ -19,6 +19,7 @@ import type { Gate } from '../policy/index.ts'
 import type { Message, Provider } from '../providers/index.ts'
 import type { World } from '../world/index.ts'
 import type { ContextStrategy } from './context.ts'
+import type { Delegates } from './delegates.ts'
 import type { ResponseDelivery } from './delivery.ts'
 
 export interface RunSetup {
@@ -35,6 +36,10 @@ export interface RunSetup {
   /** Written only by the runtime or its embedding code (law 9). */
   readonly trustedContext?: JsonObject
   readonly contextStrategy?: ContextStrategy
+  /** The allowance of a delegated run, within its parent's. Without it the run is a root and opens its own. */
+  readonly budget?: BudgetScope
+  /** Who runs delegations; without it a call named `delegate` is a tool call like any other. */
+  readonly delegates?: Delegates
   /** Delivers the reply to somewhere outside, journalled as an effect; without it the reply is only returned. */
   readonly delivery?: ResponseDelivery
 }

@@ -79,6 +79,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     provider: options.provider,
     gate,
     toolbox: box,
+    delegates: null,
     config,
     principal,
     systemPrompt: systemPrompt(box.definitions()),
