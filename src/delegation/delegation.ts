@@ -35,7 +35,8 @@ export function openDelegation(parts: DelegationParts, world: World): Delegation
   return {
     toolbox,
     delegates: {
-      delegate(grant, parent, signal) {
+      async delegate(grant, parent, signal) {
+        signal.throwIfAborted() // a parent that has ended is forgotten, and must not be remembered again
         const runKey = runKeyOf(parent.context)
         const family = families.get(runKey) ?? newFamily()
         families.set(runKey, family)
@@ -45,7 +46,7 @@ export function openDelegation(parts: DelegationParts, world: World): Delegation
           signal.removeEventListener('abort', cancel),
         )
         family.children.push(outcome)
-        return outcome
+        return await outcome
       },
       cancelRun: (runKey) => families.get(runKey)?.cancel.abort(cancelled()),
       async cleanUp(runKey) {

@@ -32,6 +32,7 @@ test('only dispatch makes grants, and only policy makes approvals', () => {
 test('only the loop and the dispatcher of batches, which judges them first, take grants to dispatch', () => {
   const sources = sourcesIn('src')
   expect(callers(sources, 'dispatchGrants')).toEqual(['src/dispatch/dispatcher.ts', 'src/loop/act.ts'])
+  expect(callers(sources, 'delegateAll')).toEqual(['src/loop/act.ts'])
   expect(callers(sources, 'act')).toEqual(['src/loop/turn.ts'])
   expect(callers(sources, 'takeTurn')).toEqual(['src/loop/lifecycle.ts'])
 })
@@ -47,10 +48,34 @@ test.each([
   expect(executions({ path: 'src/loop/a.ts', text })).toHaveLength(1)
 })
 
-/** Every mention of a member `execute`, called or not: whoever takes it away can call it elsewhere. Declarations are none. */
+test('a toolbox that wraps another may hand on what the road gave it, and nothing else may', () => {
+  const wrapped = 'const box = { execute: (calls, scope, signal) => inner.execute(calls, scope, signal) }'
+  expect(executions({ path: 'src/policy/a.ts', text: wrapped })).toEqual([])
+  expect(executions({ path: 'src/policy/a.ts', text: 'const box = { execute() { return inner.execute() } }' })).toEqual(
+    [],
+  )
+  const taken = 'const box = { execute: inner.execute, prepare: () => inner.execute() }'
+  expect(executions({ path: 'src/policy/a.ts', text: taken })).toHaveLength(2)
+})
+
+/**
+ * Every mention of a member `execute`, called or not: whoever takes it away can call it elsewhere. Declarations are none, and
+ * neither is a call inside a member `execute`: the road alone enters that one.
+ */
 function executions(source: Source): readonly { readonly path: string; readonly line: number }[] {
   const file = parse(source)
-  return [...nodesOf(file)].filter(takesExecute).map((node) => ({ path: source.path, line: lineOf(file, node) }))
+  return [...nodesOf(file)]
+    .filter((node) => takesExecute(node) && !handsOn(node))
+    .map((node) => ({ path: source.path, line: lineOf(file, node) }))
+}
+
+function handsOn(node: ts.Node): boolean {
+  if (!ts.isCallExpression(node.parent) || node.parent.expression !== node) return false
+  for (let at: ts.Node | undefined = node.parent; at !== undefined; at = at.parent) {
+    if (ts.isMethodDeclaration(at)) return at.name.getText() === 'execute'
+    if (ts.isPropertyAssignment(at) && ts.isFunctionLike(at.initializer)) return at.name.getText() === 'execute'
+  }
+  return false
 }
 
 function takesExecute(node: ts.Node): boolean {
