@@ -1,0 +1,39 @@
+/**
+ * From text to tree. Never throws, whatever the text: what is wrong with it is in the diagnostics, and the tree holds what
+ * could be read all the same. Linear in the length of the text, and bounded in depth.
+ */
+import type { Diagnostic } from './diagnostic.ts'
+import { tokenize } from './lexer/lexer.ts'
+import { LineMap } from './line-map.ts'
+import { Cursor } from './parser/cursor.ts'
+import { beginsItem, readItem } from './parser/items.ts'
+import { diagnosticsOf } from './problems.ts'
+import type { Comment, Item, Source } from './tree.ts'
+
+export interface Parsed {
+  readonly text: string
+  readonly tree: Source
+  readonly comments: readonly Comment[]
+  /** What the grammar has to say, in the order of the places: at most 100. */
+  readonly diagnostics: readonly Diagnostic[]
+  readonly lines: LineMap
+}
+
+export function parse(text: string): Parsed {
+  const tokenized = tokenize(text)
+  const cursor = new Cursor(tokenized)
+  const items: Item[] = []
+  const starts = (index: number): boolean => beginsItem(cursor, index)
+  while (!cursor.ended) cursor.attempt(-1, () => items.push(readItem(cursor)), starts)
+  const lines = new LineMap(text)
+  return {
+    text,
+    tree: { kind: 'source', items, span: { start: 0, end: text.length } },
+    comments: tokenized.comments,
+    diagnostics: diagnosticsOf([...tokenized.problems, ...cursor.problems.list], lines),
+    lines,
+  }
+}
+
+/** Whether the text follows the grammar. One that does not is used by no route. */
+export const followsGrammar = ({ diagnostics }: Parsed): boolean => diagnostics.every(({ kind }) => kind !== 'syntax')

@@ -1,0 +1,118 @@
+/** Agents, and the functions that agents and files may hold. */
+import { described, isMark } from '../lexer/token.ts'
+import type { Agent, Capabilities, FunctionDefinition, Member, Parameter, Property, With } from '../tree.ts'
+import { readBraces } from './braces.ts'
+import type { Cursor } from './cursor.ts'
+import { readItemName, readParameters, readReturns } from './names.ts'
+import { MEMBER_MISSES, meant } from './near-misses.ts'
+import { readPolicy } from './policies.ts'
+import { readArray } from './primary.ts'
+import { readProperty } from './properties.ts'
+import { readBlock } from './statements.ts'
+
+const MEMBERS = ['capabilities', 'policy', 'function', 'with']
+const FORM = 'agent name { capabilities = ["read"] }'
+
+export function readAgent(cursor: Cursor): Agent {
+  const { start } = cursor.next()
+  const name = readItemName(cursor, 'agent', FORM)
+  const parameters: readonly Parameter[] = cursor.is('(') ? readParameters(cursor) : []
+  const returns = readReturns(cursor)
+  const members: Member[] = []
+  readBraces(cursor, {
+    what: `the agent "${name.text}"`,
+    form: FORM,
+    read: () => members.push(readMember(cursor)),
+    starts: (index) => beginsMember(cursor, index),
+  })
+  return { kind: 'agent', name, parameters, returns, members, span: cursor.span(start) }
+}
+
+function beginsMember(cursor: Cursor, index: number): boolean {
+  const [word, next] = [cursor.at(index), cursor.at(index + 1)]
+  return (
+    word.kind === 'word' &&
+    MEMBERS.includes(word.text) &&
+    (next.kind === 'word' || isMark(next, '=') || isMark(next, ':'))
+  )
+}
+
+function readMember(cursor: Cursor): Member {
+  switch (cursor.token.kind === 'word' ? cursor.token.text : '') {
+    case 'capabilities':
+      return readCapabilities(cursor)
+    case 'policy':
+      return readPolicy(cursor)
+    case 'function':
+      return readFunction(cursor)
+    case 'with':
+      return readWith(cursor)
+    default:
+      return refuseMember(cursor)
+  }
+}
+
+function refuseMember(cursor: Cursor): never {
+  const { token } = cursor
+  const accepted = 'An agent holds capabilities, policy, with and function'
+  if (token.kind !== 'word') {
+    cursor.fail(`a member of the agent is expected, and ${described(token)} stands there`, { hint: accepted })
+  }
+  const miss = Object.hasOwn(MEMBER_MISSES, token.text) ? MEMBER_MISSES[token.text] : undefined
+  const near = meant(token.text, MEMBERS)
+  cursor.fail(`an agent has no member ${described(token)}`, {
+    code: 'E110',
+    hint: miss ?? (near === null ? accepted : `Did you mean "${near}"? ${accepted}`),
+  })
+}
+
+function readCapabilities(cursor: Cursor): Capabilities {
+  const { start } = cursor.next()
+  const hint = 'Write capabilities = ["read", "write"]'
+  const separator = cursor.is(':') ? ':' : '='
+  if (cursor.is(separator)) {
+    cursor.next()
+  } else {
+    cursor.report(`"=" is missing behind "capabilities"`, { hint })
+  }
+  if (!cursor.is('[')) cursor.fail(`capabilities are a list, and ${described(cursor.token)} stands there`, { hint })
+  const value = readArray(cursor)
+  return { kind: 'capabilities', separator, value, span: cursor.span(start) }
+}
+
+const WITH = 'with sandbox = "docker", timeout = 5.minutes {}'
+
+function readWith(cursor: Cursor): With {
+  const { start } = cursor.next()
+  if (holdsAttributes(cursor)) {
+    cursor.fail('the attributes of "with" stand before its braces', { hint: `Write ${WITH}` })
+  }
+  const attributes: Property[] = []
+  while (!cursor.is('{')) {
+    attributes.push(readProperty(cursor, { separators: ['='], also: ['array'], example: WITH }))
+  }
+  const body = readBlock(cursor, 'the with-block')
+  return { kind: 'with', attributes, body, span: cursor.span(start) }
+}
+
+/** `with { sandbox = "docker" }`: no statement, because nothing ends it. */
+function holdsAttributes(cursor: Cursor): boolean {
+  if (!cursor.is('{') || cursor.ahead().kind !== 'word') return false
+  const separator = cursor.ahead(2)
+  return isMark(separator, ':') || (isMark(separator, '=') && !isMark(cursor.ahead(4), ';'))
+}
+
+export function readFunction(cursor: Cursor): FunctionDefinition {
+  const { start } = cursor.next()
+  const form = 'function name(input: String) -> String { … }'
+  const name = readItemName(cursor, 'function', form)
+  if (!cursor.is('(')) {
+    cursor.fail(`a function needs its parameters, and ${described(cursor.token)} stands there`, {
+      hint: `Write ${form}`,
+    })
+  }
+  const parameters = readParameters(cursor)
+  const returns = readReturns(cursor)
+  const body = readBlock(cursor, `the function "${name.text}"`)
+  return { kind: 'function', name, parameters, returns, body, span: cursor.span(start) }
+}

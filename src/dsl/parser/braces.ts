@@ -1,0 +1,38 @@
+/** What stands between braces, part by part, so that one broken part costs the others nothing. */
+import { described } from '../lexer/token.ts'
+import type { Cursor } from './cursor.ts'
+
+export interface Braces {
+  /** For messages: `the agent "x"`. */
+  readonly what: string
+  /** Shows the accepted form when the opening brace is missing. */
+  readonly form: string
+  /** Reads one part; takes at least one token or fails. */
+  readonly read: () => void
+  /** Whether a part may begin at this token, as a place to go on after an error. */
+  readonly starts: (index: number) => boolean
+}
+
+export function readBraces(cursor: Cursor, { what, form, read, starts }: Braces): void {
+  const opener = cursor.index
+  if (!cursor.take('{')) {
+    cursor.fail(`${what} needs "{", and ${described(cursor.token)} stands there`, { hint: `Write ${form}` })
+  }
+  const entered = cursor.enter()
+  const closed = cursor.brackets.isClosed(opener)
+  while (!cursor.is('}') && !cursor.ended && (closed || !beginsNewItem(cursor))) cursor.attempt(opener, read, starts)
+  cursor.leave(entered)
+  if (cursor.take('}')) return
+  cursor.unclosed(opener, what, cursor.ended ? 'the file ends here' : 'something new begins here')
+}
+
+/** Words that only open an item at the top level; where a brace is missing, they end what is open. */
+const ITEMS_ONLY = new Set(['agent', 'schedule', 'channel', 'memory', 'webhook'])
+
+function beginsNewItem(cursor: Cursor): boolean {
+  const { token } = cursor
+  if (token.kind !== 'word') return false
+  if (token.text === 'metadata') return cursor.ahead().text === '{'
+  const body = cursor.ahead(2)
+  return ITEMS_ONLY.has(token.text) && cursor.ahead().kind === 'word' && (body.text === '{' || body.text === '(')
+}
