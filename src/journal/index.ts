@@ -17,10 +17,24 @@ export { type PublicKey, parsePublicKey, type SigningKey } from '../keys/index.t
 export { nodeWorld, type World } from '../world/index.ts'
 export type { VerifiedPrefix } from './evidence.ts'
 export { type BufferedLog, bufferedLog, streamingLog } from './other-logs.ts'
+export type { Located, NamedJournal } from './read-linked.ts'
+export { locateJournal } from './read-linked.ts'
 export { JOURNAL_BYTES_MAX } from './record.ts'
 export type { RecoveredBudget, RecoveredReservation } from './recovered-budget.ts'
 export type { EffectIdentity, RecoveredEffect } from './recovered-effects.ts'
 export { type RecoveryReport, recoveryReport, type ViewStatus, viewStatus } from './recovery.ts'
+export type { Delegation, DelegationEnd, DelegationLink } from './run-facts.ts'
+export {
+  type JudgedRun,
+  type PlacedRun,
+  type RunNode,
+  type RunResult,
+  type RunTree,
+  runsOf,
+  treeHolds,
+} from './run-node.ts'
+export { verifyTree } from './run-tree.ts'
 export { readSigningKey, SIGNING_KEY_NAME } from './signing-key-file.ts'
+export type { Locate, TreeOptions, TreePlace } from './tree-walk.ts'
 export { readEvidence, type VerifyOptions, verify, verifyPrefixBytes, verifyRun, verifyRunPrefix } from './verify.ts'
 export { createJournal, type Journal, type JournalPlace, journalName } from './writer.ts'

@@ -215,7 +215,7 @@ async function openEvidence(world: World, path: string): Promise<OpenFile> {
   })
 }
 
-function sameState(left: FileFacts, right: FileFacts): boolean {
+export function sameState(left: FileFacts, right: FileFacts): boolean {
   return left.size === right.size && left.modifiedNs === right.modifiedNs && left.changedNs === right.changedNs
 }
 

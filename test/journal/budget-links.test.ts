@@ -1,0 +1,133 @@
+import { describe, expect, test } from 'vitest'
+import { NO_USAGE } from '../../src/events/index.ts'
+import { family, type OneDelegation, oneDelegation, type ToldRun } from '../support/told-runs.ts'
+import { otherReference, verified } from './told-trees.ts'
+
+type Change = (made: OneDelegation) => void
+
+const reservedBy = (run: ToldRun, nth: number) =>
+  run.find('BudgetReservationStarted', nth).event.reservation as unknown as {
+    agent_id: string
+    ancestors: [{ scope: number }]
+  }
+
+describe('the tokens of a child', () => {
+  const rows: readonly (readonly [string, Change, string])[] = [
+    [
+      'that never linked to a budget',
+      ({ child }) => {
+        child.entries.splice(1, 1)
+        child.entries.splice(-2, 1)
+      },
+      'without being linked to a budget',
+    ],
+    [
+      'with a budget of its own',
+      ({ tale, child }) => {
+        child.find('BudgetScopeLinked').event = { kind: 'BudgetOpened', root_id: tale.rootId, limit: 10_000 } as never
+        Object.assign(child.find('BudgetUpdated').event.budget, { scope: 0, usage: NO_USAGE })
+      },
+      'it opened a token budget of its own',
+    ],
+    [
+      'linked to another budget',
+      ({ child }) => {
+        const root_id = otherReference.run_id as never
+        Object.assign(child.find('BudgetScopeLinked').event, { root_id })
+        Object.assign(child.find('BudgetUpdated').event.budget, { root_id })
+      },
+      'another token budget than that of its root',
+    ],
+    ...Object.entries(otherReference).map(([name, value]): [string, Change, string] => [
+      `linked to a root of another ${name}`,
+      ({ parent, child }) => {
+        Object.assign(child.find('BudgetScopeLinked').event, { root_audit: { ...parent.audit, [name]: value } })
+      },
+      'another token budget than that of its root',
+    ]),
+    [
+      'linked to no root',
+      ({ child }) => {
+        Object.assign(child.find('BudgetScopeLinked').event, { root_audit: null })
+      },
+      'another token budget than that of its root',
+    ],
+    [
+      'whose start names another scope',
+      ({ child }) => {
+        const context = child.find('Started').event.execution_context as unknown as { budget: object }
+        context.budget = { ...context.budget, scope: 7 }
+      },
+      'another token scope than its link',
+    ],
+    [
+      'whose tokens were reserved elsewhere',
+      ({ parent }) => {
+        reservedBy(parent, 1).ancestors[0].scope = 9
+      },
+      'reserved its tokens within another scope',
+    ],
+    [
+      'whose tokens were reserved for another principal',
+      ({ parent }) => {
+        reservedBy(parent, 1).agent_id = parent.agentId
+      },
+      'for a run of its id that is not it',
+    ],
+    [
+      'with more replies than reservations',
+      ({ child }) => {
+        child.entries.splice(2, 0, structuredClone(child.find('ReasoningComplete')))
+      },
+      '2 replies of the model, and its root reserved 1',
+    ],
+  ]
+
+  test.each(rows)('of one %s do not match its link', async (_, change, problem) => {
+    const made = oneDelegation()
+    change(made)
+    const { root } = await verified(made.parent)
+    expect(root.children[0]).toMatchObject({ result: 'mismatch' })
+    expect(root.children[0]?.problems).toEqual(expect.arrayContaining([expect.stringContaining(problem)]))
+  })
+})
+
+describe('the tokens of a tree', () => {
+  test('two runs within one token scope are found', async () => {
+    const { tale, parent, child, second } = family()
+    Object.assign(second.find('BudgetScopeLinked').event, { scope: child.scope })
+    Object.assign(second.find('BudgetUpdated').event.budget, { scope: child.scope })
+    Object.assign(second.find('Started').event.execution_context as object, {
+      budget: { root_id: tale.rootId, scope: child.scope, limit: 1 },
+    })
+    const { root } = await verified(parent)
+    expect(root.children[1]?.problems).toEqual(
+      expect.arrayContaining(['it spends within the token scope of another run']),
+    )
+  })
+
+  test('tokens that were reserved under another run than the parent are found', async () => {
+    const { parent, child } = family()
+    const { reservation } = parent.find('BudgetReservationStarted', 2).event // the reader's, within the reviewer's
+    Object.assign(reservation, { ancestors: [reservation.ancestors[0], { scope: 0, parent: null, limit: 10_000 }] })
+    Object.assign(reservation.ancestors[0] as object, { parent: 0 })
+    const { root } = await verified(parent)
+    expect(root.children[0]?.run_id).toBe(child.runId)
+    expect(root.children[0]?.children[0]?.problems).toEqual([
+      'its root reserved its tokens under another run than its parent',
+    ])
+  })
+
+  test('tokens that were reserved for a run that nobody began are found', async () => {
+    const { parent, child } = oneDelegation()
+    const audit = { ...child.audit, run_id: otherReference.run_id }
+    parent.entries.splice(-2, 0, structuredClone(parent.find('BudgetReservationStarted', 1)))
+    const added = parent.find('BudgetReservationStarted', 3).event.reservation
+    Object.assign(added, { id: otherReference.run_id, audit })
+    const { root } = await verified(parent)
+    expect(root).toMatchObject({
+      result: 'mismatch',
+      problems: [`it reserved tokens for a run that nobody began, "${otherReference.run_id}"`],
+    })
+  })
+})

@@ -1,0 +1,260 @@
+import { copyFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { treeHolds, verifyTree } from '../../src/journal/index.ts'
+import { madeKey } from '../support/journal-maker.ts'
+import { family, type OneDelegation, oneDelegation, Tale } from '../support/told-runs.ts'
+import { delegationOf, disk, hasty, other, otherReference, placeOf, results, verified } from './told-trees.ts'
+
+type Change = (made: OneDelegation) => void
+
+describe('a link that was changed, and sealed again with the same key', () => {
+  const changes: readonly (readonly [string, Change])[] = [
+    ...Object.entries(other).map(([name, value]): [string, Change] => [
+      `"${name}" in the child`,
+      (made) => {
+        delegationOf(made)[name] = value
+      },
+    ]),
+    ...['audit', 'parent_audit'].flatMap((reference) =>
+      Object.entries(otherReference).map(([name, value]): [string, Change] => [
+        `"${reference}.${name}" in the child`,
+        (made) => {
+          const before = delegationOf(made)[reference] as object
+          delegationOf(made)[reference] = { ...before, [name]: value }
+        },
+      ]),
+    ),
+    ...Object.entries(other)
+      .filter(([name]) => !['child_agent_id', 'parent_agent_id', 'run_key', 'call_id'].includes(name))
+      .map(([name, value]): [string, Change] => [
+        `"${name}" in the parent`,
+        ({ parent }) => Object.assign(parent.find('DelegationStarted').event, { [name]: value }),
+      ]),
+    ...['run_key', 'call_id'].map((name): [string, Change] => [
+      `"${name}" in both entries of the parent`,
+      ({ parent }) => {
+        for (const kind of ['DelegationStarted', 'DelegationFinished'] as const) {
+          Object.assign(parent.find(kind).event, { [name]: other[name] })
+        }
+      },
+    ]),
+    ...['path', 'public_key'].map((name): [string, Change] => [
+      `"audit.${name}" in both entries of the parent`,
+      ({ parent, child }) => {
+        for (const kind of ['DelegationStarted', 'DelegationFinished'] as const) {
+          Object.assign(parent.find(kind).event, { audit: { ...child.audit, [name]: otherReference[name] } })
+        }
+      },
+    ]),
+    ...Object.keys(other).map((name): [string, Change] => [
+      `"${name}" taken out`,
+      (made) => delete delegationOf(made)[name],
+    ]),
+    ['"parent_audit" taken out', (made) => delete delegationOf(made).parent_audit],
+    ['"audit" taken out', (made) => delete delegationOf(made).audit],
+    ['a member put in', (made) => Object.assign(delegationOf(made), { extra: true })],
+    [
+      'a member put into "parent_audit"',
+      (made) => Object.assign(delegationOf(made), { parent_audit: { ...made.parent.audit, extra: 1 } }),
+    ],
+    [
+      'text instead of the link',
+      ({ child }) => Object.assign(child.find('Started').event, { execution_context: { delegation: 'x' } }),
+    ],
+    ['no link at all', ({ child }) => Object.assign(child.find('Started').event, { execution_context: {} })],
+  ]
+
+  test.each(changes)('is a mismatch: %s', async (_, change) => {
+    const made = oneDelegation()
+    change(made)
+    const tree = await verified(made.parent)
+    expect(results(tree.root)).toEqual(['verified', 'mismatch'])
+    expect(tree.root.children[0]?.problems.length).toBeGreaterThan(0)
+    expect(treeHolds(tree)).toBe(false)
+  })
+
+  test('names the members that differ', async () => {
+    const made = oneDelegation()
+    Object.assign(delegationOf(made), { target: 'writer', parent_agent_id: made.child.agentId })
+    const { root } = await verified(made.parent)
+    expect(root.children[0]?.problems).toEqual([
+      'its journal tells "target", "parent_agent_id" differently than the link of its parent',
+    ])
+  })
+
+  test('compares the path of the parent with the one that the parent recorded, not with where it lies', async () => {
+    const made = oneDelegation()
+    const path = join('/srv/elsewhere', made.parent.fileName)
+    delegationOf(made).parent_audit = { ...made.parent.audit, path }
+    const { root } = await verified(made.parent)
+    expect(root.children[0]?.problems).toEqual([expect.stringContaining('"parent_audit.path"')])
+  })
+})
+
+describe('a child', () => {
+  const rows: readonly (readonly [string, Change, string])[] = [
+    [
+      'that began before the intent',
+      ({ parent, child }) => {
+        child.find('Started').at = parent.find('DelegationStarted').at - 1
+      },
+      'before its parent had recorded the intent',
+    ],
+    [
+      'that ended after its parent said so',
+      ({ parent, child }) => {
+        child.find('Terminated').at = parent.find('DelegationFinished').at + 1
+      },
+      'after its parent had recorded its end',
+    ],
+    [
+      'whose end was recorded after its parent’s',
+      ({ parent }) => {
+        parent.find('Terminated').at = parent.find('DelegationFinished').at - 1
+      },
+      'its parent ended before it recorded the end of it',
+    ],
+    [
+      'whose end was recorded before its beginning',
+      ({ parent, child }) => {
+        parent.find('DelegationFinished').at = parent.find('DelegationStarted').at - 1
+        child.find('Terminated').at = parent.find('DelegationStarted').at - 2
+      },
+      'its parent recorded its end before its beginning',
+    ],
+    [
+      'that ended otherwise than its parent says',
+      ({ parent }) => {
+        Object.assign(parent.find('DelegationFinished').event, { reason: 'Timeout' })
+      },
+      'ended Timeout, and its journal says Completed',
+    ],
+    [
+      'that failed otherwise than its parent says',
+      ({ parent, child }) => {
+        Object.assign(child.find('Terminated').event, { reason: { Error: { message: 'one' } } })
+        Object.assign(parent.find('DelegationFinished').event, { reason: { Error: { message: 'two' } } })
+      },
+      'ended Error, and its journal gives another message',
+    ],
+    [
+      'that answered something else',
+      ({ child }) => {
+        Object.assign(child.find('PolicyEvaluated').event, {
+          approved_calls: [{ fingerprint: 'x', action: { Respond: { content: 'it is not fine' } } }],
+        })
+      },
+      'another output than its journal',
+    ],
+    [
+      'whose end is of another journal',
+      ({ parent }) => {
+        Object.assign(parent.find('DelegationFinished').event, { audit: parent.audit })
+      },
+      'the end of another journal than it had begun',
+    ],
+    [
+      'that was cut off behind its parent’s back',
+      ({ child }) => {
+        child.entries.length -= 1
+      },
+      'ended Completed, and its journal has no end',
+    ],
+    [
+      'that was emptied',
+      ({ child }) => {
+        child.entries.length = 0
+      },
+      'ended Completed, and its journal has no end',
+    ],
+    [
+      'that does not begin with its start',
+      ({ child }) => {
+        child.entries.shift()
+      },
+      'does not begin with the start of a run',
+    ],
+  ]
+
+  test.each(rows)('%s does not match its link', async (_, change, problem) => {
+    const made = oneDelegation()
+    change(made)
+    const { root } = await verified(made.parent)
+    expect(root.children[0]).toMatchObject({ result: 'mismatch' })
+    expect(root.children[0]?.problems).toEqual(expect.arrayContaining([expect.stringContaining(problem)]))
+  })
+
+  test('that ended after a parent that ought to have waited does not match', async () => {
+    const tale = new Tale()
+    const parent = tale.root()
+    const child = tale.delegate(parent, 'reviewer')
+    tale.end(parent, 'UnconfirmedEffects')
+    tale.end(child, 'Timeout')
+    const { root } = await verified(parent)
+    expect(root.children[0]).toMatchObject({ result: 'mismatch', problems: ['it ended after its parent'] })
+  })
+
+  test('that is gone is missing, and the place where it should be is named', async () => {
+    const folder = disk.folder()
+    const { parent, child } = oneDelegation()
+    parent.tale.write(folder)
+    rmSync(child.pathIn(folder))
+    const { root } = await verifyTree(hasty, placeOf(parent, folder))
+    expect(root.children[0]).toMatchObject({
+      result: 'missing',
+      path: child.pathIn(folder),
+      problems: ['its journal is missing'],
+      report: null,
+    })
+    expect(root.result).toBe('verified')
+  })
+
+  test('that is sealed with another key is invalid', async () => {
+    const { parent, child } = oneDelegation()
+    child.key = madeKey(2)
+    const { root } = await verified(parent)
+    expect(root.children[0]).toMatchObject({
+      result: 'invalid',
+      problems: [expect.stringContaining('signature does not fit')],
+    })
+  })
+
+  test('that is sealed with the key that its link names, and that nobody trusts, is a mismatch', async () => {
+    const { parent, child } = oneDelegation()
+    child.key = madeKey(2)
+    const audit = { ...child.audit, public_key: child.key.publicHex as never }
+    Object.assign(parent.find('DelegationStarted').event, { audit })
+    const { root } = await verified(parent)
+    expect(root.children[0]).toMatchObject({
+      result: 'mismatch',
+      problems: expect.arrayContaining(['its link names another public key than the trusted one']),
+    })
+  })
+
+  test('that another run was put in place of is invalid', async () => {
+    const folder = disk.folder()
+    const { parent, child, second } = family()
+    parent.tale.write(folder)
+    copyFileSync(second.pathIn(folder), child.pathIn(folder))
+    const { root } = await verifyTree(hasty, placeOf(parent, folder))
+    expect(root.children[0]).toMatchObject({ result: 'invalid', problems: [expect.stringContaining('another run')] })
+    expect(root.children[1]?.result).toBe('verified')
+  })
+
+  test('whose report contradicts itself is invalid', async () => {
+    const { parent, child } = oneDelegation()
+    child.tell(child.find('Started').event)
+    const { root } = await verified(parent)
+    expect(root.children[0]).toMatchObject({ result: 'invalid', problems: [expect.stringContaining('was terminated')] })
+  })
+
+  test('of another parent does not match the link of this one', async () => {
+    const { tale, parent, child } = oneDelegation()
+    const thief = tale.root('thief')
+    for (const kind of ['DelegationStarted', 'DelegationFinished'] as const) thief.tell(parent.find(kind).event)
+    const tree = await verified(thief)
+    expect(tree.root.children[0]).toMatchObject({ run_id: child.runId, result: 'mismatch' })
+    expect(tree.root.children[0]?.problems[0]).toContain('"parent_agent_id", "parent_audit.run_id"')
+  })
+})
