@@ -11,14 +11,8 @@ import { Fault } from '../core/index.ts'
 import type { Project } from '../runtime/index.ts'
 import { ensurePrivateDirectory, type HeldLock, replacePrivateFile, tryLockFile } from '../store/index.ts'
 import type { World } from '../world/index.ts'
-import {
-  DEFAULT_POLICY,
-  DEMO_MODEL_FILE,
-  DEMO_MODEL_TEXT,
-  IGNORED,
-  MONITORING_POLICY,
-  SETTINGS_TEXT,
-} from './init-texts.ts'
+import { DEMO_MODEL_FILE, DEMO_MODEL_TEXT } from './init-demo-model.ts'
+import { DEFAULT_POLICY, IGNORED, MONITORING_POLICY, SETTINGS_TEXT } from './init-texts.ts'
 import { SETTINGS_FILE } from './project-files.ts'
 import { createTextFile, readTextFile, replaceTextFile } from './text-files.ts'
 

@@ -5,7 +5,7 @@ import { type Provider, providerFromSettings } from '../providers/index.ts'
 import type { Project } from '../runtime/index.ts'
 import type { World } from '../world/index.ts'
 import type { Config } from './config.ts'
-import { DEMO_MODEL_FILE } from './init-texts.ts'
+import { DEMO_MODEL_FILE } from './init-demo-model.ts'
 
 export interface Model {
   readonly provider: Provider

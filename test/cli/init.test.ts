@@ -2,7 +2,7 @@ import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/pr
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { ApiKeys } from '../../src/access/index.ts'
-import { DEMO_MODEL_TEXT } from '../../src/cli/init-texts.ts'
+import { DEMO_MODEL_TEXT } from '../../src/cli/init-demo-model.ts'
 import { Fault } from '../../src/core/index.ts'
 import { checkPolicies } from '../../src/policy/index.ts'
 import { scripted } from '../../src/providers/index.ts'
