@@ -2,17 +2,18 @@
  * Making a project, so that a crash at any moment leaves something that `init` can finish. Each part appears whole or not at
  * all, and `symbiont.toml` comes last: while it is missing, there is no project yet, and `init` may be called again.
  *
- * Policies belong to the operator. The folder is made as a whole where there is none; one that exists is left as it is,
- * whatever it lacks, because to add a permission is to widen it. Keys and evidence are never touched either.
+ * Policies and agents belong to the operator. Their folders are made as a whole where there are none; one that exists is left
+ * as it is, whatever it lacks, because to add a permission is to widen it. Keys and evidence are never touched either.
  */
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { addKey } from '../access/index.ts'
 import { Fault } from '../core/index.ts'
 import type { Project } from '../runtime/index.ts'
 import { ensurePrivateDirectory, type HeldLock, replacePrivateFile, tryLockFile } from '../store/index.ts'
 import type { World } from '../world/index.ts'
-import { DEMO_MODEL_FILE, DEMO_MODEL_TEXT } from './init-demo-model.ts'
-import { DEFAULT_POLICY, IGNORED, MONITORING_POLICY, SETTINGS_TEXT } from './init-texts.ts'
+import { DEMO_MODEL_FILE } from './init-demo-model.ts'
+import type { FolderTexts, Profile } from './init-profiles.ts'
+import { IGNORED, SETTINGS_TEXT } from './init-texts.ts'
 import { SETTINGS_FILE } from './project-files.ts'
 import { createTextFile, readTextFile, replaceTextFile } from './text-files.ts'
 
@@ -24,7 +25,11 @@ export interface Made {
 }
 
 /** Throws `PROJECT_EXISTS` for a project, unless `force` says to write its settings and demo model again. */
-export async function makeProject(world: World, project: Project, force: boolean): Promise<Made> {
+export async function makeProject(
+  world: World,
+  project: Project,
+  { profile, force }: { readonly profile: Profile; readonly force: boolean },
+): Promise<Made> {
   const settings = join(project.root, SETTINGS_FILE)
   if (!force && (await world.files.lstat(settings)) !== null) throw exists()
   await ensurePrivateDirectory(world, project.stateFolder, 'state folder of the project')
@@ -32,11 +37,11 @@ export async function makeProject(world: World, project: Project, force: boolean
   const written: string[] = []
   const kept: string[] = []
   const note = (name: string, isNew: boolean): void => void (isNew ? written : kept).push(name)
-  note('policies/', await makePolicies(world, project))
-  note('agents/', await makeAgents(world, project))
+  note('policies/', await makeFolder(world, project.root, 'policies', profile.policies))
+  note('agents/', await makeFolder(world, project.root, 'agents', profile.agents))
   note('.gitignore', await ignorePrivateFiles(world, project))
   note('.symbiont/api-keys.json', await makeChatKey(world, project))
-  note(DEMO_MODEL_FILE, await put(world, join(project.root, DEMO_MODEL_FILE), DEMO_MODEL_TEXT, force))
+  note(DEMO_MODEL_FILE, await put(world, join(project.root, DEMO_MODEL_FILE), profile.demoModel, force))
   const isNew = await put(world, settings, SETTINGS_TEXT, force)
   if (!isNew) throw exists() // somebody else wrote it meanwhile
   written.push(SETTINGS_FILE)
@@ -58,26 +63,24 @@ async function lockInit(world: World, project: Project): Promise<HeldLock> {
   })
 }
 
-/** Written beside and renamed: a half-made folder would be taken for what the operator wants. */
-async function makePolicies(world: World, { root, policyFolder }: Project): Promise<boolean> {
-  if ((await world.files.lstat(policyFolder)) !== null) return false
+/**
+ * Written beside and renamed, unless the folder is there: half a folder would be taken for what the operator wants, and a
+ * permission or an agent that was taken away must not come back.
+ */
+async function makeFolder(world: World, root: string, name: string, texts: FolderTexts): Promise<boolean> {
+  const folder = join(root, name)
+  if ((await world.files.lstat(folder)) !== null) return false
   const random = Buffer.from(world.random.bytes(8)).toString('hex')
-  const temporary = join(root, `.policies.${random}.tmp`)
-  await world.files.mkdir(join(temporary, 'coordinator'), 0o755)
-  await createTextFile(world, join(temporary, 'default.cedar'), DEFAULT_POLICY)
-  await createTextFile(world, join(temporary, 'coordinator', 'monitoring.cedar'), MONITORING_POLICY)
+  const temporary = join(root, `.${name}.${random}.tmp`)
+  await world.files.mkdir(temporary, 0o755)
+  for (const [path, text] of Object.entries(texts)) {
+    await world.files.mkdir(dirname(join(temporary, path)), 0o755)
+    await createTextFile(world, join(temporary, path), text)
+  }
   await world.files.syncDirectory(temporary)
-  await world.files.rename(temporary, policyFolder)
+  await world.files.rename(temporary, folder)
   await world.files.syncDirectory(root)
   return true
-}
-
-/** Where the sources of agents go. The empty file keeps the folder in version control. */
-async function makeAgents(world: World, { root }: Project): Promise<boolean> {
-  const folder = join(root, 'agents')
-  if ((await world.files.lstat(folder)) !== null) return false
-  await world.files.mkdir(folder, 0o755)
-  return await createTextFile(world, join(folder, '.gitkeep'), '')
 }
 
 const IGNORE_BYTES_MAX = 1024 * 1024

@@ -30,16 +30,38 @@ permit (
 );
 `
 
-export const MONITORING_POLICY = `// What the coordinator may look at: this runtime itself. These six tools only read.
-permit (
-  principal,
-  action in [
+const MONITORING_ACTIONS = `action in [
     Action::"tool_call::list_agents",
     Action::"tool_call::agent_status",
     Action::"tool_call::query_metrics",
     Action::"tool_call::list_schedules",
     Action::"tool_call::scheduler_health",
     Action::"tool_call::system_health"
+  ]`
+
+export const MONITORING_POLICY = `// What the coordinator may look at: this runtime itself. These six tools only read.
+permit (
+  principal,
+  ${MONITORING_ACTIONS},
+  resource
+);
+`
+
+export const RUN_POLICY = `// What an agent may look at that was started with "symbi run". Its own policies restrict it further.
+permit (
+  principal,
+  ${MONITORING_ACTIONS},
+  resource
+);
+`
+
+export const DELEGATION_POLICY = `// Whom the coordinator may hand a task to: agents of agents/, by the names that they declare. The agent then runs under a
+// principal of its own, and its calls are judged by the files of this folder, too.
+permit (
+  principal,
+  action in [
+    Action::"delegate::operator",
+    Action::"delegate::reviewer"
   ],
   resource
 );

@@ -2,7 +2,8 @@ import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/pr
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { ApiKeys } from '../../src/access/index.ts'
-import { DEMO_MODEL_TEXT } from '../../src/cli/init-demo-model.ts'
+import { DEMO_MODEL_TEXT, DEMO_MODEL_WITH_WORKERS_TEXT } from '../../src/cli/init-demo-model.ts'
+import { PROFILES } from '../../src/cli/init-profiles.ts'
 import { Fault } from '../../src/core/index.ts'
 import { checkPolicies } from '../../src/policy/index.ts'
 import { scripted } from '../../src/providers/index.ts'
@@ -67,27 +68,138 @@ test('the policies of init permit replies, the end of a run and the six monitori
   expect([...shared.matchAll(/Action::"([^"]+)"/g)].map(([, name]) => name)).toEqual(['respond', 'terminate'])
 })
 
-test.each([
-  ['Inspect system health', 'system_health'],
-  ['Health, please', 'system_health'],
-  ['List the agents', 'list_agents'],
-  ['Show the metrics', 'query_metrics'],
-  ['List the schedules', 'list_schedules'],
-  ['Is the scheduler well?', 'scheduler_health'],
-])('the demo model answers %j by asking %s', async (question, tool) => {
-  const model = await scripted({ text: DEMO_MODEL_TEXT }, world)
-  const signal = new AbortController().signal
-  const answer = async (role: 'user' | 'tool', content: string) =>
-    await model.complete(
-      { messages: [{ role, content, ...(role === 'tool' ? { tool_call_id: 'demo' } : {}) }] } as never,
-      {} as never,
-      signal,
-    )
-  expect((await answer('user', question)).tool_calls.map(({ name }) => name)).toEqual([tool])
-  expect((await answer('tool', '{"components":1}')).content).toContain('{"components":1}')
-  expect((await answer('tool', '[Policy denied] no')).content).toMatch(/^Policy did not allow/)
-  expect((await answer('user', 'Hello')).content).toContain('I am a script')
+/** What the demo model says to one message, in a conversation that names its agent first. */
+async function demoAnswer(text: string, agent: string | null, role: 'user' | 'tool', content: string) {
+  const model = await scripted({ text }, world)
+  const named = agent === 'coordinator' ? 'You are the coordinator of this project.' : `You are agent '${agent}'.`
+  const system = agent === null ? [] : [{ role: 'system', content: named }]
+  const last = { role, content, ...(role === 'tool' ? { tool_call_id: 'demo' } : {}) }
+  return await model.complete({ messages: [...system, last] } as never, {} as never, new AbortController().signal)
+}
+
+describe.each([
+  ['minimal and assistant', DEMO_MODEL_TEXT],
+  ['multi-agent', DEMO_MODEL_WITH_WORKERS_TEXT],
+])('the demo model of %s', (_profile, text) => {
+  test.each([
+    ['Inspect system health', 'system_health'],
+    ['Health, please', 'system_health'],
+    ['List the agents', 'list_agents'],
+    ['Show the metrics', 'query_metrics'],
+    ['List the schedules', 'list_schedules'],
+    ['Is the scheduler well?', 'scheduler_health'],
+  ])('answers %j by asking %s', async (question, tool) => {
+    for (const agent of [null, 'coordinator', 'reviewer', 'operator', 'assistant']) {
+      expect((await demoAnswer(text, agent, 'user', question)).tool_calls.map(({ name }) => name)).toEqual([tool])
+    }
+    expect((await demoAnswer(text, null, 'tool', '{"components":1}')).content).toContain('{"components":1}')
+    expect((await demoAnswer(text, null, 'tool', '[Policy denied] no')).content).toMatch(/^Policy did not allow/)
+    expect((await demoAnswer(text, null, 'user', 'Hello')).content).toContain('I am a script')
+  })
 })
+
+test.each([
+  ['Let the reviewer inspect the system', { agent: 'reviewer', task: 'Inspect system health' }],
+  ['Review this runtime', { agent: 'reviewer', task: 'Inspect system health' }],
+  ['Let the reviewer list the schedules', { agent: 'reviewer', task: 'List the schedules' }],
+  ['Ask the operator', { agent: 'operator', task: 'Is the scheduler well?' }],
+])('the demo model of multi-agent hands %j to a worker, and passes on what it found', async (question, args) => {
+  const ask = (agent: string, role: 'user' | 'tool', content: string) =>
+    demoAnswer(DEMO_MODEL_WITH_WORKERS_TEXT, agent, role, content)
+  const [call] = (await ask('coordinator', 'user', question)).tool_calls
+  expect([call?.name, JSON.parse(call?.arguments ?? '')]).toEqual(['delegate', args])
+  expect((await ask(args.agent, 'user', args.task)).tool_calls, 'the worker looks').toHaveLength(1)
+  expect((await ask(args.agent, 'user', question)).tool_calls.map(({ name }) => name)).not.toContain('delegate')
+  const found = (await ask(args.agent, 'tool', '{"components":1}')).content
+  expect(found).toBe(`The ${args.agent} found this:\n\n{"components":1}`)
+  const told = (await ask('coordinator', 'tool', found)).content
+  expect(told).toBe(`I asked the ${args.agent}, in a run of its own:\n\n${found}`)
+  const denied = (await ask(args.agent, 'tool', '[Policy denied] inline policy x')).content
+  expect((await ask('coordinator', 'tool', denied)).content).toContain(
+    'nothing was done: [Policy denied] inline policy',
+  )
+})
+
+describe('the profiles of init', () => {
+  test('tell what each one adds, and how to try it', async () => {
+    await using folder = await temporaryFolder()
+    const written: Record<string, readonly string[]> = {}
+    for (const profile of PROFILES.keys()) {
+      const { code, stdout, stderr } = await init(folder.of(profile), '--profile', profile)
+      expect([code, stdout]).toEqual([0, expect.stringContaining(`wrote ${folder.of(profile)}/agents`)])
+      expect(stderr).toMatch(TRY_OUT[profile] ?? /never/)
+      written[profile] = await filesIn(folder, profile)
+    }
+    const always = [
+      'demo-model.json',
+      'policies/coordinator/monitoring.cedar',
+      'policies/default.cedar',
+      'symbiont.toml',
+    ]
+    expect(written).toEqual({
+      minimal: [...always],
+      assistant: [...always, 'agents/assistant.symbi', 'policies/run/monitoring.cedar'].sort(),
+      'multi-agent': [
+        ...always,
+        'agents/operator.symbi',
+        'agents/reviewer.symbi',
+        'policies/coordinator/delegation.cedar',
+        'policies/run/monitoring.cedar',
+      ].sort(),
+    })
+  })
+
+  test.each([
+    ['assistant', 'coordinator', { delegate: 'reviewer' }, 'deny'],
+    ['assistant', 'run', { tool: 'system_health' }, 'allow'],
+    ['assistant', 'run', { tool: 'shell' }, 'deny'],
+    ['minimal', 'run', { tool: 'system_health' }, 'deny'],
+    ['multi-agent', 'coordinator', { delegate: 'reviewer' }, 'allow'],
+    ['multi-agent', 'coordinator', { delegate: 'operator' }, 'allow'],
+    ['multi-agent', 'coordinator', { delegate: 'stranger' }, 'deny'],
+    ['multi-agent', 'coordinator', { tool: 'system_health' }, 'allow'],
+    ['multi-agent', 'run', { tool: 'list_schedules' }, 'allow'],
+    ['multi-agent', 'run', { delegate: 'reviewer' }, 'deny'],
+  ])('%s: on the surface %s the call %j is answered with %s', async (profile, surface, call, decision) => {
+    await using folder = await temporaryFolder()
+    expect((await init(folder.path, '--profile', profile)).code).toBe(0)
+    await writeFile(folder.of('call.json'), JSON.stringify(call))
+    const args = ['--project', folder.path, '--surface', surface, '--input', folder.of('call.json')]
+    expect((await inProcess(['policy', 'evaluate', ...args])).stdout).toBe(`${decision}\n`)
+    expect(await checkPolicies(world, folder.of('policies'))).toMatchObject({ problems: [] })
+  })
+
+  test('add nothing to agents and policies that are there, and say so', async () => {
+    await using folder = await temporaryFolder()
+    await mkdir(folder.of('agents'))
+    await writeFile(folder.of('agents', 'mine.symbi'), 'agent mine {}\n')
+    const { code, stdout, stderr } = await init(folder.path, '--profile', 'multi-agent')
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/kept {2}\S+\/agents\/\n/)])
+    expect(stderr).toMatch(
+      /^Nothing of profile "multi-agent" was added to what was there: agents\/\nStart it with: .*\n$/,
+    )
+    expect(await readdir(folder.of('agents'))).toEqual(['mine.symbi'])
+    const again = await init(folder.path, '--profile', 'assistant', '--force', '--no-interact')
+    expect([again.code, again.stderr]).toEqual([
+      0,
+      'Nothing of profile "assistant" was added to what was there: policies/, agents/\n',
+    ])
+    expect(await exists(folder.of('policies', 'run', 'monitoring.cedar')), 'the policies of the first time').toBe(true)
+  })
+})
+
+const TRY_OUT: Readonly<Record<string, RegExp>> = {
+  minimal: /^Start it with: .* up --project \S+\n$/,
+  assistant: /\nOr run its agent: .* run --project \S+ assistant -i "Inspect system health"\n$/,
+  'multi-agent': /\nThen hand over a task: .* chat --project \S+ "Let the reviewer inspect the system"\n$/,
+}
+
+async function filesIn(folder: TemporaryFolder, name: string): Promise<readonly string[]> {
+  const found = await readdir(folder.of(name), { recursive: true, withFileTypes: true })
+  const paths = found.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
+  const named = paths.map((path) => path.slice(folder.of(name).length + 1))
+  return named.filter((path) => !path.split('/').some((part) => part.startsWith('.'))).sort()
+}
 
 describe('a project that exists', () => {
   test('is refused without --force', async () => {
@@ -144,24 +256,26 @@ test('init finishes what an interrupted init began, whatever it had written', as
   expect(token, 'the token of a key that never came to be').not.toBe(whole.token)
 })
 
-/** Every fifth of all changes, in five tests that take a fifth of the time. */
+/** Of the profile that writes most, every fifth of all changes, in five tests that take a fifth of the time. */
 test.each([0, 1, 2, 3, 4])(
   'init that fails at any change of the disk leaves no half project: the next init makes a whole one (%i of 0 to 4)',
   async (part) => {
     for (let failAt = part; ; failAt += 5) {
       await using folder = await temporaryFolder()
       const { broken, failed } = worldThatFails(failAt)
-      const first = await inProcess(['init', '--project', folder.path], { world: broken })
+      const init = ['init', '--project', folder.path, '--profile', 'multi-agent']
+      const first = await inProcess(init, { world: broken })
       if (!failed()) {
-        expect([first.code, failAt > 40]).toEqual([0, true])
+        expect([first.code, failAt > 60]).toEqual([0, true])
         return
       }
       expect([failAt, first.code]).toEqual([failAt, 74])
       const hadKeys = await exists(folder.of('.symbiont', 'api-keys.json'))
       const more = (await exists(folder.of('symbiont.toml'))) ? ['--force'] : []
-      const second = await init(folder.path, ...more)
+      const second = await inProcess([...init, ...more])
       expect([failAt, second.code]).toEqual([failAt, 0])
-      expect(await checkPolicies(world, folder.of('policies'))).toMatchObject({ policies: 2, problems: [] })
+      expect(await checkPolicies(world, folder.of('policies'))).toMatchObject({ policies: 4, problems: [] })
+      expect((await readdir(folder.of('agents'))).sort()).toEqual(['operator.symbi', 'reviewer.symbi'])
       if (hadKeys) expect([failAt, await holderOf(folder)]).toEqual([failAt, 'chat']) // else the pair is a fresh one
     }
   },
@@ -203,12 +317,15 @@ test('init refuses a state folder that others may enter, and writes nothing into
   expect(await readdir(folder.path, { recursive: true })).toEqual(['.symbiont'])
 })
 
-test.each(['assistant', 'dev-agent', 'nonsense'])('init refuses the profile %j, with a hint', async (profile) => {
-  await using folder = await temporaryFolder()
-  const { code, stderr } = await init(folder.of('new'), '--profile', profile)
-  expect([code, stderr]).toEqual([64, expect.stringMatching(/^USAGE: .*\nhint: .*minimal/)])
-  expect(await readdir(folder.path)).toEqual([])
-})
+test.each(['import', 'dev-agent', 'nonsense', 'constructor'])(
+  'init refuses the profile %j, with a hint',
+  async (profile) => {
+    await using folder = await temporaryFolder()
+    const { code, stderr } = await init(folder.of('new'), '--profile', profile)
+    expect([code, stderr]).toEqual([64, expect.stringMatching(/^USAGE: .*\nhint: .*minimal/)])
+    expect(await readdir(folder.path)).toEqual([])
+  },
+)
 
 test('init refuses a platform without the guarantees that evidence needs', async () => {
   await using folder = await temporaryFolder()
