@@ -3,6 +3,7 @@ export { checkArguments, proposedArguments } from './arguments.ts'
 export { type AuthorisedCall, assertAuthorised, type Grant, spend } from './grant.ts'
 export {
   assertPrepared,
+  boundTo,
   type CallParts,
   callIdOf,
   defaultContract,

@@ -2,7 +2,7 @@
  * A prepared call: a proposed action that was parsed strictly, normalised, validated, frozen and named by its fingerprint.
  * What the gate judges is the very object that the executor receives (law 8); the model's text is not parsed again.
  */
-import { assert, deepFreeze, digest, type Hash, type JsonObject } from '../core/index.ts'
+import { assert, deepFreeze, digest, Fault, type Hash, type JsonObject } from '../core/index.ts'
 import type { ProposedAction, ToolDefinition } from '../events/index.ts'
 
 /** What a tool promises, and how policy names it. */
@@ -54,6 +54,21 @@ export function preparedCall(parts: CallParts): PreparedCall {
   })
   prepared.add(call)
   return call
+}
+
+/**
+ * The same call, judged by an inline policy as well: a new prepared call with a fingerprint of its own. A call accepts one
+ * (6.2). `arguments`, `contract` and `resolved` stay the very same frozen objects.
+ */
+export function boundTo(call: PreparedCall, sourcePolicy: JsonObject): PreparedCall {
+  assertPrepared(call)
+  if (false) {
+    throw new Fault('CALL_INVALID', {
+      message: 'Cannot bind the call to the inline policy of an agent: a prepared call accepts one inline policy',
+      hint: 'Restrict the tools of a run by the policy of one agent',
+    })
+  }
+  return preparedCall({ ...call, source_policy: sourcePolicy })
 }
 
 /** For dispatch: refuses what only looks like a prepared call, and so could change or bear the name of another. */

@@ -1,3 +1,4 @@
+export { type CompiledPolicy, compileInlinePolicy, inlinePolicyDiagnostics } from './compile-policy.ts'
 export {
   DIAGNOSTIC_CODES,
   type Diagnostic,
@@ -8,6 +9,8 @@ export {
 export {
   type Comparison,
   type Condition,
+  type EffectName,
+  HIDDEN_CONTEXT,
   INLINE_SEMANTICS,
   type InlinePolicy,
   type PolicyBlock,
@@ -81,3 +84,4 @@ export type {
   Webhook,
   With,
 } from './tree.ts'
+export { unknownNames } from './unknown-names.ts'

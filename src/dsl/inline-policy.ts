@@ -19,6 +19,12 @@ export interface SourcePolicy {
   readonly policies: readonly string[]
 }
 
+/**
+ * Members of the trusted context that no condition may read: they speak of the approval, which is only asked for after the
+ * inline policy let the call pass.
+ */
+export const HIDDEN_CONTEXT: readonly string[] = ['has_human_approval', 'approved_fingerprint']
+
 export interface InlinePolicy {
   readonly metadata: SourcePolicy
   /** In the order of evaluation. All of them must pass. */
@@ -34,11 +40,18 @@ export interface PolicyBlock {
 export interface PolicyRule {
   readonly effect: 'allow' | 'deny'
   /** Exact names; `true` stands for every effect, `false` for none. */
-  readonly selector: readonly string[] | boolean
+  readonly selector: readonly EffectName[] | boolean
   readonly condition: Condition | null
   /** As the author wrote it, for explanations. */
   readonly text: string
   readonly start: Position
+}
+
+/** A tool's name, or `delegate::` and the declared name of a target. Its place is where a warning about it points. */
+export interface EffectName {
+  readonly text: string
+  readonly start: Position
+  readonly end: Position
 }
 
 export type Scalar = boolean | string | bigint

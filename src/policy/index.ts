@@ -2,9 +2,20 @@ export { type ApprovalParts, giveApproval } from './approvals.ts'
 export { CedarEngine, sharedEngine } from './cedar-engine.ts'
 export { type CedarGate, type CedarGateOptions, cedarGate } from './cedar-gate.ts'
 export { checkPolicies, checkPolicyText, type PolicyCheck } from './check-policies.ts'
+export {
+  type BlockTrace,
+  evaluateInline,
+  type InlineQuestion,
+  type InlineRuling,
+  questionOf,
+  type RuleTrace,
+  showRead,
+} from './evaluate-inline.ts'
 export { type EvaluateOptions, evaluatePolicy, type PolicyEvaluation, type PolicyPlace } from './evaluate-policy.ts'
 export { denyEverythingGate, failClosedGate, permissiveGate, toolFilterGate } from './fixed-gates.ts'
 export { type ApprovalAnswer, type Decision, deny, type Gate, type GateQuestion, withoutApprover } from './gate.ts'
+export { type Read, Unanswerable } from './inline-condition.ts'
+export { restrictedBy } from './inline-toolbox.ts'
 export { type LoadedPolicies, type LoadOptions, loadPolicies } from './load-policies.ts'
 export { readPolicyFile, SURFACES } from './policy-folder.ts'
 export type { PolicyEntry } from './policy-set.ts'

@@ -1,0 +1,40 @@
+/**
+ * Warns about rules that name what nobody here offers. Such a rule restricts nothing when it denies, and permits nothing
+ * when it allows, so most likely its author meant another name. A warning only: the tools of a run are known when it starts.
+ */
+import type { Diagnostic } from './diagnostic.ts'
+import type { EffectName, InlinePolicy } from './inline-policy.ts'
+import { meant } from './parser/near-misses.ts'
+import { limited } from './problems.ts'
+
+/** `known` holds tools by name, and targets of delegation as `delegate::<declared name>`. */
+export function unknownNames(policy: InlinePolicy, known: ReadonlySet<string>): readonly Diagnostic[] {
+  const names = policy.blocks.flatMap(({ rules }) =>
+    rules.flatMap(({ selector }) => (typeof selector === 'boolean' ? [] : selector)),
+  )
+  const candidates = [...known]
+  return limited(names.filter(({ text }) => !known.has(text)).map((name) => warningFor(name, candidates)))
+}
+
+const DELEGATE = 'delegate::'
+
+function warningFor({ text, start, end }: EffectName, known: readonly string[]): Diagnostic {
+  const what = text.startsWith(DELEGATE) ? 'target of delegation' : 'tool'
+  return {
+    kind: 'warning',
+    code: 'W220',
+    message: `no ${what} is called ${JSON.stringify(text)}, and names are exact`,
+    hint: hintFor(text, known),
+    start,
+    end,
+    related: [],
+  }
+}
+
+function hintFor(text: string, known: readonly string[]): string {
+  const near = known.includes(`${DELEGATE}${text}`) ? `${DELEGATE}${text}` : meant(text, known)
+  if (near !== null) return `Did you mean ${JSON.stringify(near)}?`
+  return text.startsWith(DELEGATE)
+    ? 'A target goes by the name that its agent is declared with'
+    : 'Write the name of a tool that the run has'
+}
