@@ -1,3 +1,4 @@
+export { canonicalProblems, executionProblems } from './canonical.ts'
 export { type CompiledPolicy, compileInlinePolicy, inlinePolicyDiagnostics } from './compile-policy.ts'
 export {
   DIAGNOSTIC_CODES,
@@ -21,6 +22,7 @@ export {
 export { LineMap } from './line-map.ts'
 export { followsGrammar, type Parsed, parse } from './parse.ts'
 export { readSource, SOURCE_BYTES_MAX, type SourceText } from './read-source.ts'
+export { agentsOf, repeatedAgent, type SelectedAgent, selectAgent } from './select.ts'
 export type {
   Agent,
   Argument,
