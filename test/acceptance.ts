@@ -94,6 +94,9 @@ export const ACCEPTANCE: Readonly<Record<string, string>> = {
   // loop
   L1: 'An unconfirmed effect ends the run after one inference and without output; a denial lets the model go on.',
 
+  // agents and delegation
+  X1: 'A declared name and the alias of its file are one target; what shares a name, is a link or cannot be used says why.',
+
   // traps
   'trap:cedar-erroring-forbid':
     'A policy that errors while it is evaluated denies the call and is named, a forbid included.',

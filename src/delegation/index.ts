@@ -1,5 +1,15 @@
+export {
+  AGENT_EXTENSIONS,
+  AGENTS_FOLDER,
+  type AgentFile,
+  type AgentFolder,
+  readAgentFolder,
+} from './agent-folder.ts'
 export { agentPrompt } from './child-prompt.ts'
 export { type Delegation, type DelegationParts, openDelegation } from './delegation.ts'
+export { type FoundSource, findAgentSource } from './find-agent.ts'
+export { buildRegistry } from './registry.ts'
+export { runnableAgent } from './runnable-agent.ts'
 export {
   type AgentRegistry,
   DELEGATION_MODE,

@@ -1,0 +1,87 @@
+/**
+ * From a declaration to something that can run: its settings and its policy as data, or every reason why not.
+ *
+ * `canonical` is for agents that others hand work to: nothing may be in them that the runtime would have to ignore (1.11).
+ * `lenient` is for an agent that a person starts by name: its parameters and its code are text for the model, no more.
+ */
+import { assert, deepFreeze, derivedId } from '../core/index.ts'
+import {
+  type Agent,
+  agentsOf,
+  canonicalProblems,
+  compileInlinePolicy,
+  type Diagnostic,
+  executionProblems,
+  type InlinePolicy,
+  type Parsed,
+  type Position,
+} from '../dsl/index.ts'
+import { checkSource, DIAGNOSTICS_MAX, withSettings } from './seam.ts'
+import type { DelegationTarget } from './target.ts'
+
+export type Judged =
+  | { readonly kind: 'Usable'; readonly target: DelegationTarget }
+  /** In the order of their places. */
+  | { readonly kind: 'Refused'; readonly problems: readonly [Diagnostic, ...Diagnostic[]] }
+
+/** A judge of the agents of one source. */
+export function judgeOf(parsed: Parsed, rules: 'canonical' | 'lenient'): (agent: Agent) => Judged {
+  const found = checkSource(parsed)
+  const ownerOf = ownerAmong(agentsOf(parsed.tree), parsed)
+  // where some are not told, nobody knows whom they concern
+  const isCut = found.length >= DIAGNOSTICS_MAX
+  return (agent) => {
+    const compiled = compileInlinePolicy(parsed, agent)
+    const problems = [
+      ...found.filter(({ start }) => isCut || (ownerOf(start) ?? agent) === agent),
+      ...compiled.diagnostics,
+      ...(rules === 'canonical' ? canonicalProblems(parsed, agent) : executionProblems(parsed, agent)),
+    ]
+    const [first, ...others] = distinct(problems.filter(({ kind }) => kind !== 'warning'))
+    if (first !== undefined) return { kind: 'Refused', problems: [first, ...others] }
+    assert(compiled.policy !== null, 'a policy that nothing is wrong with was compiled')
+    return { kind: 'Usable', target: targetOf(parsed, agent, compiled.policy) }
+  }
+}
+
+/** Which agent a place lies in, or null where it concerns the whole file. */
+function ownerAmong(agents: readonly Agent[], { lines }: Parsed): (place: Position) => Agent | null {
+  const ranges = agents.map(({ span }) => [lines.positionAt(span.start).offset, lines.positionAt(span.end).offset])
+  return ({ offset }) => {
+    const at = ranges.findIndex(([start = 0, end = 0]) => offset >= start && offset < end)
+    return agents[at] ?? null
+  }
+}
+
+/** In the order of their places. What two checks found alike is one problem. */
+function distinct(problems: readonly Diagnostic[]): readonly Diagnostic[] {
+  const byKey = new Map(problems.map((problem) => [`${problem.start.offset} ${problem.code}`, problem]))
+  return [...byKey.values()].sort((left, right) => left.start.offset - right.start.offset)
+}
+
+/** The principal of a name is the same in every process (10.3). */
+const PRINCIPALS = '9f1a4b2c-7d3e-4f50-8a6b-1c2d3e4f5061'
+
+function targetOf(parsed: Parsed, agent: Agent, policy: InlinePolicy): DelegationTarget {
+  const name = agent.name.text
+  const { sandbox, timeoutSeconds } = withSettings(agent)
+  const { source_hash, declaration_hash } = policy.metadata
+  return deepFreeze({
+    name,
+    principal: derivedId('agent', PRINCIPALS, name),
+    description: descriptionIn(parsed) ?? `${name} (.symbi agent)`,
+    declaration: parsed.text.slice(agent.span.start, agent.span.end),
+    source_hash,
+    declaration_hash,
+    timeout_seconds: timeoutSeconds,
+    sandbox_tier: sandbox,
+    policy,
+  })
+}
+
+/** Metadata belongs to the whole file. */
+function descriptionIn({ tree }: Parsed): string | null {
+  const entries = tree.items.filter((item) => item.kind === 'metadata').flatMap((block) => block.entries)
+  const value = entries.find(({ key }) => key.text === 'description')?.value
+  return value?.kind === 'string' ? value.value : null
+}

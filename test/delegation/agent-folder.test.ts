@@ -1,0 +1,196 @@
+import { execFile } from 'node:child_process'
+import { appendFileSync, chmodSync, linkSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+import { type AgentFolder, buildRegistry, readAgentFolder } from '../../src/delegation/index.ts'
+import { nodeWorld, type World } from '../../src/world/index.ts'
+import { faultyWorld } from '../support/faulty-world.ts'
+import { scratch } from '../support/scratch.ts'
+
+const places = scratch()
+const world = nodeWorld()
+const FINE = 'agent fine {}\n'
+
+interface Folder {
+  readonly path: string
+  write(name: string, content: string | Uint8Array): string
+}
+
+/** An agents folder with one good file. */
+function agentsFolder(): Folder {
+  const path = join(places.folder(), 'agents')
+  mkdirSync(path, { mode: 0o755 })
+  const write = (name: string, content: string | Uint8Array): string => {
+    writeFileSync(join(path, name), content, { mode: 0o644 })
+    return join(path, name)
+  }
+  write('fine.symbi', FINE)
+  return { path, write }
+}
+
+const read = (folder: Folder, eyes: World = world): Promise<AgentFolder> => readAgentFolder(eyes, folder.path)
+
+async function rejectionOf(folder: Folder, name: string, eyes: World = world): Promise<string> {
+  const { files } = await read(folder, eyes)
+  const found = files.find(({ file }) => file === name)
+  if (found === undefined || 'text' in found) throw new Error(`"${name}" was not rejected: ${JSON.stringify(files)}`)
+  expect(found.rejection).not.toContain(folder.path)
+  expect(files).toContainEqual({ file: 'fine.symbi', text: FINE })
+  const registry = buildRegistry(files)
+  expect(registry.resolve('fine').kind).toBe('Target')
+  expect(registry.resolve(name.replace(/\.symbi$/, ''))).toEqual({ kind: 'Unavailable', reason: found.rejection })
+  return found.rejection
+}
+
+test('a project without agents has an empty folder of them', async () => {
+  expect(await readAgentFolder(world, join(places.folder(), 'agents'))).toEqual({ files: [] })
+})
+
+test('only files with an agent extension directly in the folder are read, in the order of their names', async () => {
+  const folder = agentsFolder()
+  for (const name of ['b.dsl', 'a.symbi', 'notes.md', 'c.SYMBI', 'd.symbi.bak', '.symbi', 'e.Dsl'])
+    folder.write(name, '')
+  mkdirSync(join(folder.path, 'deeper'))
+  writeFileSync(join(folder.path, 'deeper', 'f.symbi'), FINE)
+  expect((await read(folder)).files.map(({ file }) => file)).toEqual(['a.symbi', 'b.dsl', 'fine.symbi'])
+})
+
+test('a byte order mark is no part of the text, and line ends stay as they are', async () => {
+  const folder = agentsFolder()
+  folder.write('bom.symbi', '\ufeffagent bom {}\r\n')
+  expect((await read(folder)).files[0]).toEqual({ file: 'bom.symbi', text: 'agent bom {}\r\n' })
+})
+
+test.each<[string, (folder: Folder) => unknown, RegExp]>([
+  ['a symbolic link', ({ path }) => symlinkSync(join(path, 'fine.symbi'), join(path, 'x.symbi')), /symbolic link/],
+  ['a link that leads nowhere', ({ path }) => symlinkSync('nowhere', join(path, 'x.symbi')), /symbolic link/],
+  ['a folder', ({ path }) => mkdirSync(join(path, 'x.symbi')), /it is no regular file/],
+  [
+    'open to everybody',
+    ({ write }) => chmodSync(write('x.symbi', FINE), 0o646),
+    /everybody may write to it \(mode 0646\)/,
+  ],
+  [
+    'too long',
+    ({ write }) => write('x.symbi', ' '.repeat(1024 * 1024 + 1)),
+    /holds 1048577 bytes and 1048576 are allowed/,
+  ],
+  ['no UTF-8', ({ write }) => write('x.symbi', Uint8Array.of(0x0a, 0x23, 0x80)), /^agents\/x\.symbi:2:2: E102/],
+  ['text with a NUL', ({ write }) => write('x.symbi', 'agent x {}\n\n \0'), /^agents\/x\.symbi:3:2: E102/],
+])('a file that is %s makes its own name unavailable, and no other [X1]', async (_, make, reason) => {
+  const folder = agentsFolder()
+  make(folder)
+  const rejection = await rejectionOf(folder, 'x.symbi')
+  expect(rejection).toMatch(reason)
+  expect(rejection).toMatch(/^agents\/x\.symbi:/)
+})
+
+test('a file with a second name is refused wherever that name is [X1]', async () => {
+  const folder = agentsFolder()
+  linkSync(folder.write('x.symbi', FINE), join(folder.path, '..', 'elsewhere'))
+  expect(await rejectionOf(folder, 'x.symbi')).toContain('it has 2 links')
+})
+
+test('a pipe is refused and not waited for', async () => {
+  const folder = agentsFolder()
+  await promisify(execFile)('mkfifo', [join(folder.path, 'x.symbi')])
+  expect(await rejectionOf(folder, 'x.symbi')).toContain('it is no regular file')
+})
+
+test('a file that cannot be opened is refused with the answer of the system', async () => {
+  const folder = agentsFolder()
+  folder.write('x.symbi', FINE)
+  const eyes = faultyWorld(world, [{ on: 'open', path: 'x.symbi', errno: 'EACCES' }])
+  expect(await rejectionOf(folder, 'x.symbi', eyes)).toContain('EACCES')
+})
+
+test('a file that fails while it is read is refused', async () => {
+  const folder = agentsFolder()
+  folder.write('x.symbi', FINE)
+  const eyes = faultyWorld(world, [{ on: 'read', path: 'x.symbi', errno: 'EIO' }])
+  expect(await rejectionOf(folder, 'x.symbi', eyes)).toContain('EIO')
+})
+
+test.each<[string, (path: string) => void]>([
+  ['longer', (path) => appendFileSync(path, '# more')],
+  ['another of the same length', (path) => writeFileSync(path, 'agent evil {}\n')],
+])('a file that becomes %s while it is read is refused [X1]', async (_, change) => {
+  const folder = agentsFolder()
+  const path = folder.write('x.symbi', FINE)
+  const eyes = faultyWorld(world, [{ on: 'read', nth: 2, path: 'x.symbi', before: () => change(path) }])
+  expect(await rejectionOf(folder, 'x.symbi', eyes)).toContain('it changed while it was read')
+})
+
+test('a file that goes away between the list and its reading is refused', async () => {
+  const folder = agentsFolder()
+  const path = folder.write('x.symbi', FINE)
+  const eyes = faultyWorld(world, [{ on: 'open', path: 'x.symbi', before: () => renameSync(path, `${path}.old`) }])
+  expect(await rejectionOf(folder, 'x.symbi', eyes)).toContain('it went away')
+})
+
+test('a hidden file is refused unread, and says so', async () => {
+  const folder = agentsFolder()
+  folder.write('.x.symbi', FINE)
+  expect(await rejectionOf(folder, '.x.symbi')).toContain('hidden files are not read')
+})
+
+test('a name that would move a cursor is shown as marks', async () => {
+  const folder = agentsFolder()
+  folder.write('x\u001b[2J\u202e.symbi', Uint8Array.of(0x80))
+  expect(await rejectionOf(folder, 'x\u001b[2J\u202e.symbi')).toMatch(/^agents\/x\ufffd\[2J\ufffd\.symbi:1:1: E102/)
+})
+
+test('2,000 files refuse the whole folder', async () => {
+  const folder = agentsFolder()
+  for (let at = 0; at < 2_000; at += 1) folder.write(`a${at}.md`, '')
+  await expect(read(folder)).rejects.toMatchObject({ code: 'REGISTRY_LIMIT', message: expect.stringContaining('2001') })
+})
+
+test('1,024 entries are read', async () => {
+  const folder = agentsFolder()
+  for (let at = 0; at < 1_023; at += 1) folder.write(`a${at}.md`, '')
+  expect((await read(folder)).files).toHaveLength(1)
+})
+
+test('more than 16 MiB of agents refuse the whole folder', async () => {
+  const folder = agentsFolder()
+  for (let at = 0; at < 16; at += 1) folder.write(`a${at}.symbi`, ' '.repeat(1024 * 1024))
+  await expect(read(folder)).rejects.toMatchObject({ code: 'REGISTRY_LIMIT' })
+})
+
+test.each<[string, (path: string) => void]>([
+  ['a link', (path) => symlinkSync(places.folder(), path)],
+  ['a file', (path) => writeFileSync(path, '')],
+])('a folder of agents that is %s is refused as a whole', async (_, make) => {
+  const path = join(places.folder(), 'agents')
+  make(path)
+  await expect(readAgentFolder(world, path)).rejects.toMatchObject({ code: 'STORAGE_UNSAFE' })
+})
+
+test('a folder of agents that everybody may write to is refused as a whole', async () => {
+  const folder = agentsFolder()
+  chmodSync(folder.path, 0o777)
+  await expect(read(folder)).rejects.toMatchObject({ code: 'STORAGE_UNSAFE', message: expect.stringContaining('0777') })
+})
+
+test('a folder that is replaced while it is read is refused as a whole', async () => {
+  const folder = agentsFolder()
+  const replace = (): void => {
+    renameSync(folder.path, `${folder.path}.old`)
+    mkdirSync(folder.path)
+  }
+  const eyes = faultyWorld(world, [{ on: 'open', path: 'fine.symbi', before: replace }])
+  await expect(read(folder, eyes)).rejects.toMatchObject({ message: expect.stringContaining('it was replaced') })
+})
+
+test('what is edited after the registry was made has no effect on it [X1]', async () => {
+  const folder = agentsFolder()
+  const registry = buildRegistry((await read(folder)).files)
+  const before = registry.resolve('fine')
+  folder.write('fine.symbi', 'agent fine { policy open { allow: true } }')
+  folder.write('late.symbi', 'agent late {}')
+  expect(registry.resolve('fine')).toEqual(before)
+  expect(before).toMatchObject({ kind: 'Target', target: { declaration: 'agent fine {}' } })
+  expect(registry.resolve('late').kind).toBe('Unknown')
+})

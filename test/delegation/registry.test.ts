@@ -1,0 +1,165 @@
+import { expect, test } from 'vitest'
+import { type AgentRegistry, buildRegistry } from '../../src/delegation/index.ts'
+
+const of = (files: Readonly<Record<string, string>>): AgentRegistry =>
+  buildRegistry(Object.entries(files).map(([file, text]) => ({ file, text })))
+const namesOf = ({ targets }: AgentRegistry): readonly string[] => targets.map(({ name }) => name)
+const reasonOf = (registry: AgentRegistry, name: string): string => {
+  const resolved = registry.resolve(name)
+  return resolved.kind === 'Unavailable' ? resolved.reason : resolved.kind
+}
+
+test('the stem of a file with one agent and the name of that agent are one target [X1]', () => {
+  const registry = of({
+    'alias.symbi': 'metadata { description = "Reads" }\nagent reviewer { capabilities = ["read"] }\n',
+  })
+  const byName = registry.resolve('reviewer')
+  expect(byName).toEqual(registry.resolve('alias'))
+  expect(byName).toMatchObject({
+    kind: 'Target',
+    target: {
+      name: 'reviewer',
+      principal: 'cff02623-b268-5127-8e96-9f31668f2d24',
+      description: 'Reads',
+      declaration: 'agent reviewer { capabilities = ["read"] }',
+      timeout_seconds: null,
+      sandbox_tier: null,
+    },
+  })
+  expect(namesOf(registry)).toEqual(['reviewer'])
+})
+
+test('an agent without a description gets one, and its settings travel with it', () => {
+  const registry = of({ 'a.dsl': 'agent calm { with sandbox = "gvisor", timeout = 90.seconds {} }' })
+  expect(registry.targets[0]).toMatchObject({
+    description: 'calm (.symbi agent)',
+    timeout_seconds: 90,
+    sandbox_tier: 'tier2',
+  })
+})
+
+test.each([
+  ['a name that two files declare', { 'a.symbi': 'agent x {}', 'b.symbi': 'agent x {}' }, ['a', 'b', 'x']],
+  ['an alias that another file declares', { 'x.symbi': 'agent y {}', 'b.symbi': 'agent x {}' }, ['b', 'x', 'y']],
+  ['two files of one stem', { 'x.symbi': 'agent y {}', 'x.dsl': 'agent z {}' }, ['x', 'y', 'z']],
+  [
+    'a name that a malformed file declares as well',
+    { 'a.symbi': 'agent x {}', 'b.symbi': 'agent x {' },
+    ['a', 'b', 'x'],
+  ],
+  ['the stem of a malformed file', { 'x.symbi': 'nonsense', 'b.symbi': 'agent x {}' }, ['b', 'x']],
+  [
+    'the stem of a file with several agents',
+    { 'x.symbi': 'agent p {} agent q {}', 'b.symbi': 'agent x {}' },
+    ['b', 'x'],
+  ],
+])('%s takes every name from all of them, in whatever order they are read [X1]', (_, files, lost) => {
+  const others = { 'fine.symbi': 'agent fine {}', ...files }
+  const forwards = of(others)
+  const backwards = of(Object.fromEntries(Object.entries(others).reverse()))
+  for (const name of lost) expect(reasonOf(forwards, name)).toContain('agents/')
+  expect(namesOf(forwards)).toContain('fine')
+  expect(namesOf(forwards)).not.toEqual(expect.arrayContaining([...lost]))
+  expect([...backwards.unavailable]).toEqual([...forwards.unavailable])
+  expect(backwards.targets).toEqual(forwards.targets)
+})
+
+test('the reason of a contested name says where everything stands that has it', () => {
+  const registry = of({ 'a.symbi': 'agent x {}', 'b.symbi': '\n  agent x {}' })
+  expect(reasonOf(registry, 'x')).toBe('the name "x" stands for 2 things: agents/a.symbi:1:7; agents/b.symbi:2:9')
+  expect(reasonOf(registry, 'b')).toBe(
+    'agents/b.symbi:2:9: this agent also has the name "x", and so has something else',
+  )
+})
+
+test('a file with several agents is not addressed by its stem, unless an agent has that name [X1]', () => {
+  const registry = of({ 'desk.symbi': 'agent a {} agent b {}', 'c.symbi': 'agent c {} agent d {}' })
+  expect(namesOf(registry)).toEqual(['a', 'b', 'c', 'd'])
+  expect(reasonOf(registry, 'desk')).toBe('agents/desk.symbi: it declares 2 agents; name one of them: a, b')
+  expect(registry.resolve('c')).toMatchObject({ kind: 'Target', target: { name: 'c' } })
+})
+
+test.each([
+  ['a file of nothing', '', 'x', 'agents/x.symbi: it declares no agent'],
+  ['a brace that is never closed', 'agent r {', 'r', 'agents/x.symbi:1:9: E101'],
+  ['an unknown keyword', '\n  agnet r {}', 'x', 'agents/x.symbi:2:3: E110'],
+  ['a unit that does not exist', 'agent r { with timeout = 30ms {} }', 'r', 'agents/x.symbi:1:26: E120'],
+  ['a letter that looks like another', 'agent r\u0435viewer {}', 'x', 'agents/x.symbi:1:8: E100'],
+  [
+    'two agents of one name',
+    'agent r {}\nagent r {}',
+    'r',
+    'agents/x.symbi:2:7: a second agent of this file is called "r"',
+  ],
+  ['a schedule', 'agent r {}\nschedule s { cron: "0 0 2 * * *" }', 'r', 'agents/x.symbi:2:1: E180'],
+  ['parameters', 'agent r(x: String) {}', 'r', 'agents/x.symbi:1:9: E180'],
+  ['a rule that nothing enforces', 'agent r { policy p { require: "x" } }', 'r', 'agents/x.symbi:1:22: E170'],
+  ['another executor', 'metadata { executor = "claude_code" } agent r {}', 'r', 'agents/x.symbi:1:23: E180'],
+  ['a sandbox that does not exist', 'agent r { with sandbox = "e2b" {} }', 'r', 'agents/x.symbi:1:26: E180'],
+  ['a timeout beyond a day', 'agent r { with timeout = 300000 {} }', 'r', 'agents/x.symbi:1:'],
+])('%s makes the name unavailable with its file and place, and others stay available', (_, text, name, reason) => {
+  const registry = of({ 'x.symbi': text, 'fine.symbi': 'agent fine {}' })
+  expect(reasonOf(registry, name)).toMatch(reason)
+  expect(reasonOf(registry, 'x')).toMatch(/^agents\/x\.symbi:/)
+  expect(namesOf(registry)).toEqual(['fine'])
+})
+
+test('a sibling that cannot be used leaves the other agents of its file alone', () => {
+  const registry = of({ 'desk.symbi': 'agent a(x: String) {}\nagent b { with sandbox = "none" {} }\nagent c {}' })
+  expect(namesOf(registry)).toEqual(['c'])
+  expect(reasonOf(registry, 'a')).toContain('agents/desk.symbi:1:9: E180')
+  expect(reasonOf(registry, 'b')).toContain('agents/desk.symbi:2:26: E130')
+})
+
+test('what is wrong for the whole file is wrong for each of its agents', () => {
+  const registry = of({ 'desk.symbi': 'policy house { audit: "x" }\nagent a {}\nagent b {}' })
+  expect(namesOf(registry)).toEqual([])
+  expect(reasonOf(registry, 'a')).toContain('agents/desk.symbi:1:16: E170')
+  expect(reasonOf(registry, 'b')).toContain('agents/desk.symbi:1:16: E170')
+})
+
+test('ten thousand nested braces and a string of a mebibyte are refused with their place', () => {
+  const deep = `agent r { with timeout = 1s ${'{ if x '.repeat(10_000)}${'}'.repeat(10_000)} }`
+  const long = `agent l { capabilities = ["${'x'.repeat(1024 * 1024 - 100)}" }`
+  const registry = of({ 'deep.symbi': deep, 'long.symbi': long, 'fine.symbi': 'agent fine {}' })
+  expect(reasonOf(registry, 'deep')).toMatch(/^agents\/deep\.symbi:1:\d+: E103/)
+  expect(reasonOf(registry, 'long')).toMatch(/^agents\/long\.symbi:1:\d+: E101/)
+  expect(reasonOf(registry, 'long').length).toBeLessThanOrEqual(400)
+  expect(namesOf(registry)).toEqual(['fine'])
+})
+
+test('a stem of letters that look like others gives no alias, and the declared name stays', () => {
+  const registry = of({ 'r\u0435viewer.symbi': 'agent evil {}' })
+  expect(registry.resolve('evil').kind).toBe('Target')
+  expect(reasonOf(registry, 'r\u0435viewer')).toContain('can be mistaken for another; use "evil"')
+  expect(registry.resolve('reviewer').kind).toBe('Unknown')
+})
+
+test('a name that nobody declared is unknown, whatever objects have by nature', () => {
+  const registry = of({ 'a.symbi': 'agent a {}' })
+  for (const name of ['b', '', '__proto__', 'constructor', 'A']) expect(registry.resolve(name).kind).toBe('Unknown')
+})
+
+test('nothing of a registry can be changed', () => {
+  const registry = of({ 'a.symbi': 'agent a { policy p { deny: "x" if principal != "y" } }', 'b.symbi': '' })
+  expect(() => Object.assign(registry, { resolve: null })).toThrow()
+  expect(() => (registry.targets as unknown as object[]).push({})).toThrow()
+  expect(() => Object.assign(registry.targets[0]?.policy.blocks[0]?.rules[0] ?? {}, { effect: 'allow' })).toThrow()
+  expect(() => Map.prototype.set.call(registry.unavailable, 'b', 'fine')).toThrow()
+  expect([...registry.unavailable.keys()]).toEqual(['b'])
+})
+
+test('more agents than a registry may hold refuse all of it', () => {
+  const agents = (count: number): string => Array.from({ length: count }, (_, at) => `agent a${at} {}`).join('\n')
+  expect(of({ 'a.symbi': agents(1024) }).targets).toHaveLength(1024)
+  expect(() => of({ 'a.symbi': agents(1024), 'b.symbi': 'agent b {}' })).toThrow(
+    expect.objectContaining({ code: 'REGISTRY_LIMIT' }),
+  )
+})
+
+test('a long file counts once for each of its agents', () => {
+  const comment = `# ${'x'.repeat(1024 * 1024 - 1000)}\n`
+  const agents = (count: number): string => Array.from({ length: count }, (_, at) => `agent a${at} {}`).join('\n')
+  expect(of({ 'a.symbi': comment + agents(16) }).targets).toHaveLength(16)
+  expect(() => of({ 'a.symbi': comment + agents(17) })).toThrow(expect.objectContaining({ code: 'REGISTRY_LIMIT' }))
+})
