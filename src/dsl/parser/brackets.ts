@@ -47,6 +47,7 @@ export class Brackets {
       if (opener !== undefined) this.#endOf[opener] = at
     }
     for (const [index, token] of tokens.entries()) {
+      if (token.kind === 'end') while (open.length > 0) giveUp(index)
       const mark = token.kind === 'mark' ? token.text : ''
       if (mark === '}' && braces > 0) while (textAt(open.at(-1)) !== '{') giveUp(index)
       this.#around[index] = open.at(-1) ?? -1
@@ -60,6 +61,5 @@ export class Brackets {
         open.push(index)
       }
     }
-    while (open.length > 0) giveUp(tokens.length - 1)
   }
 }
