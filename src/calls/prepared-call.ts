@@ -62,7 +62,7 @@ export function preparedCall(parts: CallParts): PreparedCall {
  */
 export function boundTo(call: PreparedCall, sourcePolicy: JsonObject): PreparedCall {
   assertPrepared(call)
-  if (false) {
+  if (call.source_policy !== null) {
     throw new Fault('CALL_INVALID', {
       message: 'Cannot bind the call to the inline policy of an agent: a prepared call accepts one inline policy',
       hint: 'Restrict the tools of a run by the policy of one agent',
