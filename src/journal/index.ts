@@ -17,13 +17,12 @@ export { type PublicKey, parsePublicKey, type SigningKey } from '../keys/index.t
 export { nodeWorld, type World } from '../world/index.ts'
 export type { VerifiedPrefix } from './evidence.ts'
 export { type BufferedLog, bufferedLog, streamingLog } from './other-logs.ts'
-export type { Located, NamedJournal } from './read-linked.ts'
-export { locateJournal } from './read-linked.ts'
+export { type Located, locateJournal, type NamedJournal, type Reading } from './read-linked.ts'
 export { JOURNAL_BYTES_MAX } from './record.ts'
 export type { RecoveredBudget, RecoveredReservation } from './recovered-budget.ts'
 export type { EffectIdentity, RecoveredEffect } from './recovered-effects.ts'
 export { type RecoveryReport, recoveryReport, type ViewStatus, viewStatus } from './recovery.ts'
-export type { Delegation, DelegationEnd, DelegationLink } from './run-facts.ts'
+export { type Delegation, type DelegationEnd, type DelegationLink, type RunFacts, runFacts } from './run-facts.ts'
 export {
   type JudgedRun,
   type PlacedRun,

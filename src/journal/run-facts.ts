@@ -34,6 +34,8 @@ export interface DelegationEnd {
 export interface RunFacts {
   readonly run_id: RunId
   readonly agent_id: AgentId
+  /** The declared name that the run acts under, where its start gives one. */
+  readonly name: string | null
   /** Null when the first entry is not the start of a run. */
   readonly start: { readonly timestamp: Timestamp; readonly context: JsonObject } | null
   readonly end: { readonly timestamp: Timestamp; readonly reason: TerminationReason } | null
@@ -95,8 +97,19 @@ export function runFacts({ run_id, agent_id, entries }: VerifiedPrefix): RunFact
     }
   }
   const start = startOf(entries[0])
-  const recordedPath = recordedPathOf(run_id, start?.context.delegation, reservations)
-  return { run_id, agent_id, start, end, recordedPath, delegations, outputHashes, answers, budget, reservations }
+  return {
+    run_id,
+    agent_id,
+    name: nameIn(start?.context ?? {}),
+    start,
+    end,
+    recordedPath: recordedPathOf(run_id, start?.context.delegation, reservations),
+    delegations,
+    outputHashes,
+    answers,
+    budget,
+    reservations,
+  }
 }
 
 function keyOf({ run_key, call_id }: { readonly run_key: string; readonly call_id: string }): string {
@@ -106,6 +119,13 @@ function keyOf({ run_key, call_id }: { readonly run_key: string; readonly call_i
 function startOf(first: VerifiedPrefix['entries'][number] | undefined): RunFacts['start'] {
   if (first?.event.kind !== 'Started') return null
   return { timestamp: first.timestamp, context: first.event.execution_context ?? {} }
+}
+
+function nameIn({ agent_definition, source_policy }: JsonObject): string | null {
+  const name = isJsonObject(agent_definition) ? agent_definition.name : undefined
+  if (typeof name === 'string') return name
+  const agentName = isJsonObject(source_policy) ? source_policy.agent_name : undefined
+  return typeof agentName === 'string' ? agentName : null
 }
 
 /** The evidence of a decision is open JSON, so nothing in it is taken for granted. */

@@ -18,6 +18,8 @@ export interface JudgedRun {
   readonly run_id: RunId
   /** Of the link, or of the records; null when neither says. */
   readonly agent_id: AgentId | null
+  /** The declared name: of the link, or what the run itself said; null for a run without one. */
+  readonly name: string | null
   readonly result: RunResult
   /** Why the result is bad, in words that follow the name of the run; empty otherwise. */
   readonly problems: readonly string[]

@@ -71,6 +71,7 @@ function nodeOf(visit: Visit, problems: readonly string[], children: readonly Ru
     path,
     run_id: runId,
     agent_id: link?.link.child_agent_id ?? runIn(visit)?.agent_id ?? null,
+    name: link?.link.target ?? runIn(visit)?.name ?? null,
     ...resultOf(reading, problems),
     notes: notesOn(reading, note, link),
     report: reading.kind === 'read' ? reading.report : null,
@@ -112,19 +113,19 @@ function aboveOf(
   key: PublicKey,
 ): JudgedRun {
   const over = runIn({ reading })
-  const problems = over === null ? [] : [...linkAbove(over, named.agentId, asked, key), ...tokensOf(over, asked, found)]
+  const problems = over === null ? [] : [...linkAbove(over, asked, key), ...tokensOf(over, asked, found)]
   return {
     path,
     run_id: named.runId,
     agent_id: named.agentId,
+    name: over?.name ?? null,
     ...resultOf(reading, problems),
     notes: notesOn(reading, note, null),
     report: reading.kind === 'read' ? reading.report : null,
   }
 }
 
-function linkAbove(over: RunFacts, agentId: string, asked: Visit, key: PublicKey): readonly string[] {
-  if (over.agent_id !== agentId) return ['its records are of another agent than the run below says']
+function linkAbove(over: RunFacts, asked: Visit, key: PublicKey): readonly string[] {
   const [link, ...others] = over.delegations.filter(({ link: { audit } }) => audit.run_id === asked.runId)
   if (link === undefined) return ['it records no delegation to the run below']
   if (others.length > 0) return ['it began the run below more than once']

@@ -28,6 +28,8 @@ export type Locate = (linkingPath: string, named: NamedJournal) => Promise<Locat
 export interface TreeOptions {
   /** Told before each journal is read, for a person who waits. */
   readonly progress?: (runsDone: number, path: string) => void
+  /** Journals that were read a moment ago, by path. A tree that holds needs no more; a bad result is judged from the files. */
+  readonly known?: ReadonlyMap<string, Reading>
 }
 
 /** One journal, looked at because of one link. */
@@ -69,6 +71,8 @@ export async function walkTree(world: World, place: TreePlace, options: TreeOpti
   const locate: Locate = place.locate ?? ((path, named) => locateJournal(world, path, named))
   const seen = new Map<string, FileFacts | null>()
   const read = async (path: string, runId: RunId): Promise<Reading> => {
+    const known = options.known?.get(path)
+    if (known !== undefined && (known.kind !== 'read' || known.run.run_id === runId)) return known
     options.progress?.(seen.size, path)
     seen.set(path, await factsOf(world, path))
     return await readLinked(world, path, place.key, runId)

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { NO_USAGE } from '../../src/events/index.ts'
-import { family, type OneDelegation, oneDelegation, type ToldRun } from '../support/told-runs.ts'
-import { otherReference, verified } from './told-trees.ts'
+import { family, type OneDelegation, oneDelegation, Tale, type ToldRun } from '../support/told-runs.ts'
+import { otherReference, results, verified } from './told-trees.ts'
 
 type Change = (made: OneDelegation) => void
 
@@ -93,7 +93,7 @@ describe('the tokens of a child', () => {
 })
 
 describe('the tokens of a tree', () => {
-  test('two runs within one token scope are found', async () => {
+  test('of two runs within one scope are found', async () => {
     const { tale, parent, child, second } = family()
     Object.assign(second.find('BudgetScopeLinked').event, { scope: child.scope })
     Object.assign(second.find('BudgetUpdated').event.budget, { scope: child.scope })
@@ -106,7 +106,7 @@ describe('the tokens of a tree', () => {
     )
   })
 
-  test('tokens that were reserved under another run than the parent are found', async () => {
+  test('that were reserved under another run than the parent are found', async () => {
     const { parent, child } = family()
     const { reservation } = parent.find('BudgetReservationStarted', 2).event // the reader's, within the reviewer's
     Object.assign(reservation, { ancestors: [reservation.ancestors[0], { scope: 0, parent: null, limit: 10_000 }] })
@@ -118,7 +118,7 @@ describe('the tokens of a tree', () => {
     ])
   })
 
-  test('tokens that were reserved for a run that nobody began are found', async () => {
+  test('that were reserved for a run that nobody began are found', async () => {
     const { parent, child } = oneDelegation()
     const audit = { ...child.audit, run_id: otherReference.run_id }
     parent.entries.splice(-2, 0, structuredClone(parent.find('BudgetReservationStarted', 1)))
@@ -130,4 +130,39 @@ describe('the tokens of a tree', () => {
       problems: [`it reserved tokens for a run that nobody began, "${otherReference.run_id}"`],
     })
   })
+
+  test('that the root spent within the scope of another run are found', async () => {
+    const { parent } = oneDelegation()
+    const { ancestors } = parent.find('BudgetReservationStarted', 1).event.reservation
+    Object.assign(parent.find('BudgetReservationStarted', 2).event.reservation, { ancestors })
+    const { root } = await verified(parent)
+    expect(root).toMatchObject({
+      result: 'mismatch',
+      problems: ['it reserved its own tokens within the scope of another run'],
+    })
+  })
+
+  test('of runs whose root is not at hand must at least be of one root', async () => {
+    const { child, grandchild } = deeper()
+    expect(results((await verified(child)).root)).toEqual(['verified', 'verified'])
+    Object.assign(grandchild.find('BudgetScopeLinked').event, { root_audit: child.audit })
+    const { root } = await verified(child)
+    expect(root.children[0]).toMatchObject({
+      result: 'mismatch',
+      problems: ['it is linked to another token budget than that of its root'],
+    })
+  })
 })
+
+/** Three levels below the root: asked about the second, the root stands two levels above. */
+function deeper() {
+  const tale = new Tale()
+  const root = tale.root()
+  const parent = tale.delegate(root, 'writer')
+  const child = tale.delegate(parent, 'reviewer')
+  const grandchild = tale.delegate(child, 'reader')
+  tale.answer(grandchild, 'it says so')
+  tale.finish(grandchild)
+  tale.answer(child, 'it is fine')
+  return { child, grandchild }
+}

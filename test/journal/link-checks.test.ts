@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { treeHolds, verifyTree } from '../../src/journal/index.ts'
 import { madeKey } from '../support/journal-maker.ts'
 import { family, type OneDelegation, oneDelegation, Tale } from '../support/told-runs.ts'
-import { delegationOf, disk, hasty, other, otherReference, placeOf, results, verified } from './told-trees.ts'
+import { delegationOf, disk, hasty, other, otherReference, placeOf, renamed, results, verified } from './told-trees.ts'
 
 type Change = (made: OneDelegation) => void
 
@@ -183,6 +183,27 @@ describe('a child', () => {
     const { root } = await verified(made.parent)
     expect(root.children[0]).toMatchObject({ result: 'mismatch' })
     expect(root.children[0]?.problems).toEqual(expect.arrayContaining([expect.stringContaining(problem)]))
+  })
+
+  test('whose records are of another agent than its name and its link say does not match', async () => {
+    const made = oneDelegation()
+    made.child.sealedAs = other.child_agent_id as never
+    Object.assign(made.child.find('Started').event, { agent_id: other.child_agent_id })
+    const { root } = await verified(made.parent)
+    expect(root.children[0]).toMatchObject({
+      result: 'mismatch',
+      problems: expect.arrayContaining(['its records are of another agent than its link says']),
+    })
+  })
+
+  test('whose journal both sides call by a name that the runtime gives nobody does not match', async () => {
+    const made = oneDelegation()
+    renamed(made, '/srv/project/.symbiont/governed/other.jsonl')
+    const { root } = await verified(made.parent)
+    expect(root.children[0]).toMatchObject({
+      result: 'mismatch',
+      problems: ['its link gives its journal a name that the runtime would not give it'],
+    })
   })
 
   test('that ended after a parent that ought to have waited does not match', async () => {

@@ -29,6 +29,17 @@ export function delegationOf({ child }: OneDelegation): Record<string, unknown> 
   return context.delegation as Record<string, unknown>
 }
 
+/** Gives the child's journal another path, wherever one is recorded. */
+export function renamed(made: OneDelegation, path: string): void {
+  const audit = { ...made.child.audit, path }
+  for (const { event } of made.parent.entries) {
+    if (event.kind === 'DelegationStarted' || event.kind === 'DelegationFinished') Object.assign(event, { audit })
+    const isChilds = event.kind === 'BudgetReservationStarted' && event.reservation.agent_id === made.child.agentId
+    if (isChilds) Object.assign(event.reservation, { audit })
+  }
+  delegationOf(made).audit = audit
+}
+
 /** Another value for each member of a link, and of a reference to a journal. */
 export const other: Readonly<Record<string, unknown>> = {
   run_key: 'another run',

@@ -1,17 +1,17 @@
 import { appendFileSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { runsOf, type TreePlace, treeHolds, verifyTree } from '../../src/journal/index.ts'
 import { parsePublicKey } from '../../src/keys/index.ts'
 import { madeKey } from '../support/journal-maker.ts'
 import { family, type OneDelegation, oneDelegation, Tale } from '../support/told-runs.ts'
-import { delegationOf, disk, hasty, placeOf, results, told, verified } from './told-trees.ts'
+import { delegationOf, disk, hasty, placeOf, renamed, results, told, verified } from './told-trees.ts'
 
 describe('links that no tree can have', () => {
   test('two parents that claim one child: the second link is a mismatch, and is not followed', async () => {
     const { parent, child, grandchild, second } = family()
     const { event } = child.find('DelegationStarted')
-    second.entries.splice(4, 0, { at: second.find('PolicyEvaluated').at, event })
+    second.entries.splice(4, 0, { ...second.find('PolicyEvaluated'), event })
     const tree = await verified(parent)
     expect(told(tree.root).map(([depth, run, result]) => [depth, run, result])).toEqual([
       [0, parent.runId, 'verified'],
@@ -25,16 +25,17 @@ describe('links that no tree can have', () => {
 
   test('a child that is begun twice by one parent', async () => {
     const { parent } = oneDelegation()
-    const { at, event } = parent.find('DelegationStarted')
-    parent.entries.splice(6, 0, { at, event: { ...event, call_id: 'once more' } })
+    const { at, iteration, event } = parent.find('DelegationStarted')
+    parent.entries.splice(6, 0, { at, iteration, event: { ...event, call_id: 'once more' } })
     expect(results((await verified(parent)).root)).toEqual(['verified', 'mismatch', 'mismatch'])
   })
 
   test('a circle ends where it closes', async () => {
     const { parent, child } = oneDelegation()
-    const { at, event } = parent.find('DelegationStarted')
+    const { at, iteration, event } = parent.find('DelegationStarted')
     child.entries.splice(4, 0, {
       at,
+      iteration,
       event: { ...event, call_id: 'back', child_agent_id: parent.agentId, audit: parent.audit },
     })
     const { root } = await verified(parent)
@@ -62,12 +63,13 @@ describe('links that no tree can have', () => {
   test('more runs than any budget has scopes: not followed, and not accepted', async () => {
     const folder = disk.folder()
     const { tale, parent, child } = oneDelegation()
-    const { at, event } = parent.find('DelegationStarted')
+    const { at, iteration, event } = parent.find('DelegationStarted')
     for (let count = 0; count < 4200; count += 1) {
       const run_id = `0d0a3f0e-3a3f-4b1a-9d1e-${String(count).padStart(12, '0')}` as never
       const path = join('/srv', `${child.agentId}.${run_id}.jsonl`)
       parent.entries.splice(-4, 0, {
         at,
+        iteration,
         event: { ...event, call_id: `more ${count}`, audit: { ...event.audit, run_id, path } },
       })
     }
@@ -80,22 +82,10 @@ describe('links that no tree can have', () => {
 })
 
 describe('the journal of a link', () => {
-  const moved = (made: OneDelegation, elsewhere: string) => {
-    const audit = { ...made.child.audit, path: made.child.pathIn(elsewhere) }
-    Object.assign(made.parent.find('DelegationStarted').event, { audit })
-    Object.assign(made.parent.find('DelegationFinished').event, { audit })
-    for (const { event } of made.parent.entries) {
-      if (event.kind === 'BudgetReservationStarted' && event.reservation.agent_id === made.child.agentId) {
-        Object.assign(event.reservation, { audit })
-      }
-    }
-    delegationOf(made).audit = audit
-  }
-
   test('is looked for next to the journal that links to it, and then where the link says, with a note', async () => {
     const [folder, elsewhere] = [disk.folder(), disk.folder()]
     const made = oneDelegation()
-    moved(made, elsewhere)
+    renamed(made, made.child.pathIn(elsewhere))
     made.tale.write(folder)
     renameSync(made.child.pathIn(folder), made.child.pathIn(elsewhere))
     const { root } = await verifyTree(hasty, placeOf(made.parent, folder))
@@ -109,7 +99,7 @@ describe('the journal of a link', () => {
   test('is what lies next to it, even when a sound one lies where the link says', async () => {
     const [folder, elsewhere] = [disk.folder(), disk.folder()]
     const made = oneDelegation()
-    moved(made, elsewhere)
+    renamed(made, made.child.pathIn(elsewhere))
     made.tale.write(folder)
     renameSync(made.child.pathIn(folder), made.child.pathIn(elsewhere))
     symlinkSync(made.child.pathIn(elsewhere), made.child.pathIn(folder))
@@ -120,12 +110,19 @@ describe('the journal of a link', () => {
   test('is not read under another name, nor from anything but a regular file', async () => {
     const [folder, elsewhere] = [disk.folder(), disk.folder()]
     const made = oneDelegation()
-    moved(made, elsewhere)
+    renamed(made, made.child.pathIn(elsewhere))
     made.tale.write(folder)
     rmSync(made.child.pathIn(folder))
     mkdirSync(made.child.pathIn(elsewhere))
     const { root } = await verifyTree(hasty, placeOf(made.parent, folder))
     expect(root.children[0]).toMatchObject({ result: 'missing', path: made.child.pathIn(folder) })
+    rmSync(made.child.pathIn(elsewhere), { recursive: true })
+    writeFileSync(made.child.pathIn(elsewhere), '')
+    renamed(made, relative(process.cwd(), made.child.pathIn(elsewhere)))
+    made.tale.write(folder)
+    rmSync(made.child.pathIn(folder))
+    const vague = await verifyTree(hasty, placeOf(made.parent, folder))
+    expect(vague.root.children[0]).toMatchObject({ result: 'missing', path: made.child.pathIn(folder) })
     const secret = disk.path('secret')
     writeFileSync(secret, 'secret')
     Object.assign(made.parent.find('DelegationStarted').event, { audit: { ...made.child.audit, path: secret } })
@@ -208,11 +205,20 @@ describe('the run that was asked about', () => {
     [
       'records it twice',
       ({ tale, parent }, folder) => {
-        const { at, event } = parent.find('DelegationStarted')
-        parent.entries.splice(6, 0, { at, event: { ...event, call_id: 'once more' } })
+        const { at, iteration, event } = parent.find('DelegationStarted')
+        parent.entries.splice(6, 0, { at, iteration, event: { ...event, call_id: 'once more' } })
         tale.write(folder)
       },
       { result: 'mismatch', problems: ['it began the run below more than once'] },
+    ],
+    [
+      'spent its own tokens as another run',
+      ({ tale, parent }, folder) => {
+        const { ancestors } = parent.find('BudgetReservationStarted', 1).event.reservation
+        Object.assign(parent.find('BudgetReservationStarted', 2).event.reservation, { ancestors })
+        tale.write(folder)
+      },
+      { result: 'mismatch', problems: ['it reserved its own tokens within the scope of another run'] },
     ],
     [
       'reserved no tokens for it',

@@ -21,6 +21,7 @@ import { type MadeKey, madeKey, makeLines } from './journal-maker.ts'
 /** An entry before it is sealed. Tests change these. */
 export interface Told {
   at: number
+  iteration: number
   event: Event
 }
 
@@ -46,7 +47,7 @@ export class Tale {
   readonly runs: ToldRun[] = []
   readonly causes: Cause[] = []
   readonly rootId = madeId('root', 'budget') as Id<'root'>
-  #now = 1_700_000_000_000_000
+  #now = 1_772_619_072_131_000
   #spent = new Map<ToldRun, number>()
 
   constructor(seed = 1) {
@@ -106,10 +107,11 @@ export class Tale {
       outcome: 'confirmed',
     })
     for (const each of run.lineage()) this.#spent.set(each, (this.#spent.get(each) ?? 0) + 1)
-    run.tell({ kind: 'ReasoningComplete', iteration: 1, actions, usage: USED })
+    run.iteration += 1
+    run.tell({ kind: 'ReasoningComplete', iteration: run.iteration, actions, usage: USED })
     run.tell({
       kind: 'PolicyEvaluated',
-      iteration: 1,
+      iteration: run.iteration,
       action_count: actions.length,
       denied_count: 0,
       approved_calls: actions.map((action) => ({ action, fingerprint: digest(action) })) as never,
@@ -169,7 +171,13 @@ export class Tale {
       exceeded: false,
     }
     run.tell({ kind: 'BudgetUpdated', budget })
-    run.tell({ kind: 'Terminated', reason, iterations: 1, total_usage: usage, duration: { secs: 1, nanos: 0 } })
+    run.tell({
+      kind: 'Terminated',
+      reason,
+      iterations: run.iteration,
+      total_usage: usage,
+      duration: { secs: 1, nanos: 0 },
+    })
   }
 
   /** What the parent records of the child's end. */
@@ -183,9 +191,9 @@ export class Tale {
     parent.tell({ kind: 'DelegationFinished', run_key, call_id, audit, reason: end.reason, output_hash })
   }
 
-  /** Microseconds; one later with each look. */
+  /** Microseconds; later with each look. */
   now(): number {
-    this.#now += 1
+    this.#now += 1250
     return this.#now
   }
 
@@ -213,6 +221,9 @@ export class ToldRun {
   entries: Told[] = []
   link: Omit<EventOf<'DelegationStarted'>, 'kind'> | null = null
   output = ''
+  iteration = 0
+  /** Another principal in all records than the one that the name of the file says. */
+  sealedAs: AgentId | null = null
   /** Another key than that of the tale. */
   key: MadeKey | null = null
 
@@ -248,7 +259,7 @@ export class ToldRun {
   }
 
   tell(event: Event): void {
-    this.entries.push({ at: this.tale.now(), event })
+    this.entries.push({ at: this.tale.now(), iteration: this.iteration, event })
   }
 
   last(): Place {
@@ -276,11 +287,15 @@ export class ToldRun {
     return makeLines({
       key: this.key ?? this.tale.key,
       runId: this.runId,
-      agentId: this.agentId,
+      agentId: this.sealedAs ?? this.agentId,
       events: entries.map(({ event }) => toWire(event)),
       twist: (payload, index) => ({
         ...payload,
-        entry: { ...payload.entry, timestamp: timestampOf(entries[index]?.at ?? 0) },
+        entry: {
+          ...payload.entry,
+          iteration: entries[index]?.iteration,
+          timestamp: timestampOf(entries[index]?.at ?? 0),
+        },
       }),
     })
   }
