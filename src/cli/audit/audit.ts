@@ -1,21 +1,24 @@
 /** `symbi audit`: looking at evidence. Reads and never repairs; makes no file, no key, no lock. */
 import { Command, Option } from 'commander'
-import { parseId, type RunId } from '../../core/index.ts'
+import { Fault, parseId, type RunId } from '../../core/index.ts'
 import { addCommand, type Cli, type ExitCode } from '../cli.ts'
 import { jsonLine } from '../plain-text.ts'
 import { type ProjectPaths, projectPaths } from '../project-paths.ts'
+import { claimsFor } from './claims.ts'
 import { findJournal } from './find-journal.ts'
 import { readRun } from './read-run.ts'
-import { show } from './show.ts'
+import { type ShowFlags, show } from './show.ts'
 import { keySentence, projectKey, trustedKey } from './trusted-key.ts'
 import { verifyOne, verifyProject } from './verify.ts'
+import { verifyRunTree } from './verify-tree.ts'
 
 interface KeyOptions {
   readonly runId?: string
   readonly publicKey?: string
 }
 
-const JOURNAL_HELP = 'a file, the id of a run of the project (or its beginning), or "latest"'
+const JOURNAL_HELP =
+  'a file, the id of a run of the project (or its beginning), or "latest": the latest that nobody delegated'
 const keyOption = (): Option =>
   new Option('--public-key <hex>', "the key that was kept elsewhere (default: the project's own)")
 const runOption = (): Option =>
@@ -39,36 +42,45 @@ export function register(program: Command, cli: Cli, exit: ExitCode): void {
       return report.requires_reconciliation ? 2 : 0
     },
   })
-  addCommand<KeyOptions & { readonly full?: true }>(audit, exit, {
+  addCommand<KeyOptions & ShowFlags>(audit, exit, {
     name: 'show',
-    summary: 'a run as a readable timeline',
+    summary: 'a run as a readable timeline, and the runs that it delegated',
     args: [['<journal>', JOURNAL_HELP]],
-    options: [runOption(), keyOption(), new Option('--full', 'show arguments, results and reasons at full length')],
+    options: [
+      runOption(),
+      keyOption(),
+      new Option('--full', 'show arguments, results and reasons at full length'),
+      new Option('--no-follow', 'leave out the runs that it delegated'),
+    ],
     action: async (options, [wanted = '']) => {
       const paths = lazily(cli, options.project)
       const file = await findJournal(cli.world, paths, wanted, runIdOf(options))
       const key = await trustedKey(cli.world, paths, options.publicKey)
-      return show(cli, await readRun(cli.world, file, key.key), key, options)
+      return await show(cli, file, key, options)
     },
   })
-  addCommand<KeyOptions & { readonly complete?: true }>(audit, exit, {
+  addCommand<KeyOptions & { readonly complete?: true; readonly tree?: true }>(audit, exit, {
     name: 'verify',
-    summary: 'verify one journal, or every journal of the project',
+    summary: 'verify one journal, one run with all that it delegated, or every journal of the project',
     args: [['[journal]', `${JOURNAL_HELP}; none: all journals of the project`]],
     options: [
       runOption(),
       keyOption(),
+      new Option('--tree', 'verify also every run that it delegated, and that both journals of each link say the same'),
       new Option('--complete', 'fail also for journals without the end of their run'),
     ],
     action: async (options, [wanted]) => {
       const paths = lazily(cli, options.project)
       if (wanted === undefined) {
+        if (options.tree === true) throw nothingAsked()
         const project = await paths()
         return await verifyProject(cli, project, await trustedKey(cli.world, paths, options.publicKey), options)
       }
       const file = await findJournal(cli.world, paths, wanted, runIdOf(options))
       const key = await trustedKey(cli.world, paths, options.publicKey)
-      return await verifyOne(cli, paths, file, key, options)
+      const claims = await claimsFor(cli.world, paths, file.path)
+      const verifyIt = options.tree === true ? verifyRunTree : verifyOne
+      return await verifyIt(cli, claims, file, key, options)
     },
   })
   addCommand<object>(audit, exit, {
@@ -90,6 +102,13 @@ function lazily({ world }: Cli, project: string): () => Promise<ProjectPaths> {
     paths ??= projectPaths(world, project)
     return paths
   }
+}
+
+function nothingAsked(): Fault {
+  return new Fault('USAGE', {
+    message: 'Cannot verify a tree: no run is named',
+    hint: 'Name one, or "latest"; without --tree every journal of the project is verified, and every link between them',
+  })
 }
 
 function runIdOf({ runId }: KeyOptions): RunId | null {

@@ -3,7 +3,7 @@
  * command line, never from the records under test: a journal that was put in another's place would vouch for itself.
  */
 import { basename, join } from 'node:path'
-import { type AgentId, Fault, idOrNull, type RunId } from '../../core/index.ts'
+import { type AgentId, Fault, idOrNull, isJsonObject, type Json, type RunId, readJson } from '../../core/index.ts'
 import type { World } from '../../world/index.ts'
 import type { ProjectPaths } from '../project-paths.ts'
 
@@ -61,20 +61,42 @@ async function pathOf(world: World, paths: () => Promise<ProjectPaths>, wanted: 
   })
 }
 
+/** The latest run that somebody asked for: not one that another run began, unless there is nothing else. */
 async function latest(world: World, { governedFolder }: ProjectPaths): Promise<string> {
-  let newest: { readonly path: string; readonly modifiedNs: bigint } | null = null
+  const found: { readonly path: string; readonly modifiedNs: bigint }[] = []
   for (const name of (await world.files.list(governedFolder)) ?? []) {
     if (readName(name) === null) continue
     const path = join(governedFolder, name)
     const facts = await world.files.lstat(path)
-    if (facts === null || facts.size === 0) continue // nothing began in an empty one
-    if (newest === null || facts.modifiedNs > newest.modifiedNs) newest = { path, modifiedNs: facts.modifiedNs }
+    if (facts !== null && facts.size > 0) found.push({ path, modifiedNs: facts.modifiedNs }) // nothing began in an empty one
   }
-  if (newest !== null) return newest.path
+  found.sort((left, right) => (left.modifiedNs < right.modifiedNs ? 1 : left.modifiedNs > right.modifiedNs ? -1 : 0))
+  for (const { path } of found) if (!(await saysDelegated(world, path))) return path
+  const [newest] = found
+  if (newest !== undefined) return newest.path
   throw new Fault('NOT_FOUND', {
     message: 'Cannot find the latest journal: the project has none yet',
     hint: 'A journal is made for each message of a chat; name the project with --project',
   })
+}
+
+const FIRST_LINE_BYTES_MAX = 1024 * 1024
+
+/** Only chooses which journal is looked at, so its first line is read and not verified; what is shown is verified then. */
+async function saysDelegated(world: World, path: string): Promise<boolean> {
+  try {
+    await using file = await world.files.open(path, 'read')
+    const bytes = Buffer.from((await file?.read(0, FIRST_LINE_BYTES_MAX)) ?? [])
+    const line = readJson(bytes.subarray(0, bytes.indexOf(0x0a)), { depthMax: 640 })
+    return (
+      ['payload', 'entry', 'event', 'Started', 'execution_context', 'delegation'].reduce<Json | undefined>(
+        (value, name) => (isJsonObject(value) ? value[name] : undefined),
+        line,
+      ) !== undefined
+    )
+  } catch {
+    return false // a journal that cannot be understood is not hidden
+  }
 }
 
 function missing(wanted: string): Fault {

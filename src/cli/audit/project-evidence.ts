@@ -1,21 +1,20 @@
-/**
- * All evidence of a project: every journal there is, and every journal that a claim says there must be.
- *
- * A chain of signatures does not notice that its last records are gone. So the claims are asked, too: a claim with a
- * result was written after the end of its run was durable, and a claim that names a journal was written after it existed.
- * Claims are not signed; they find accidents and careless hands, not a thief who changes both.
- */
-import { basename, join } from 'node:path'
-import { isFault, isJsonObject, type Json, messageOf, readJson } from '../../core/index.ts'
+/** All evidence of a project: every journal there is, and every journal that a claim says there must be. */
+import { join } from 'node:path'
+import { isFault, messageOf } from '../../core/index.ts'
 import type { TerminationReason } from '../../events/index.ts'
+import { type Reading, runFacts } from '../../journal/index.ts'
 import type { PublicKey } from '../../keys/index.ts'
 import type { World } from '../../world/index.ts'
 import type { ProjectPaths } from '../project-paths.ts'
+import type { Claims } from './claims.ts'
 import { type JournalFile, readName } from './find-journal.ts'
-import { isEmptyJournal, readLegacy, readRun } from './read-run.ts'
+import { hasLinks, isEmptyJournal, readLegacy, readRun } from './read-run.ts'
 
-/** `verified` is a whole run; `incomplete` a sound beginning; `empty` holds nothing; `missing` is only claimed. */
-export type Result = 'verified' | 'incomplete' | 'empty' | 'missing' | 'invalid'
+/**
+ * `verified` is a whole run; `incomplete` a sound beginning; `empty` holds nothing; `missing` is only named by a claim or a
+ * link; `mismatch` verifies, and contradicts the journal of another run.
+ */
+export type Result = 'verified' | 'incomplete' | 'empty' | 'missing' | 'invalid' | 'mismatch'
 
 export interface Finding {
   readonly journal: string
@@ -32,37 +31,6 @@ export interface Finding {
   readonly note: string | null
 }
 
-export type Claims = ReadonlyMap<string, { readonly journal: string; readonly recorded: boolean }>
-
-const CLAIM_BYTES_MAX = 2 * 1024 * 1024
-
-/** What the claims say about journals, by run. Read before the journals, so that a run at work contradicts nothing. */
-export async function readClaims(world: World, { invocationFolder }: ProjectPaths): Promise<Claims> {
-  const claims = new Map<string, { journal: string; recorded: boolean }>()
-  for (const name of (await world.files.list(invocationFolder)) ?? []) {
-    if (!name.endsWith('.jsonl')) continue
-    const lines = await readLines(world, join(invocationFolder, name))
-    const audit = lines[1]
-    if (!isJsonObject(audit) || !isJsonObject(audit.reference)) continue
-    const { run_id, path } = audit.reference
-    if (typeof run_id !== 'string' || typeof path !== 'string') continue
-    claims.set(run_id, { journal: basename(path), recorded: isJsonObject(lines[2]) && lines[2].kind === 'result' })
-  }
-  return claims
-}
-
-/** A claim that cannot be read says nothing here; "symbi invocation inspect" says what is wrong with it. */
-async function readLines(world: World, path: string): Promise<readonly Json[]> {
-  try {
-    await using file = await world.files.open(path, 'read')
-    const bytes = Buffer.from((await file?.readAll(CLAIM_BYTES_MAX)) ?? [])
-    const complete = bytes.subarray(0, bytes.lastIndexOf(0x0a) + 1).toString()
-    return complete.split('\n', 3).map((line) => (line === '' ? null : readJson(line, { depthMax: 520 })))
-  } catch {
-    return []
-  }
-}
-
 /** Names of journals in the order of their last change, and those that exist only in a claim. */
 export async function journalNames(world: World, paths: ProjectPaths, claims: Claims): Promise<readonly string[]> {
   const present: { readonly name: string; readonly modifiedNs: bigint }[] = []
@@ -77,13 +45,19 @@ export async function journalNames(world: World, paths: ProjectPaths, claims: Cl
   return [...names, ...new Set(claimed)]
 }
 
+export interface Watch {
+  readonly progress?: (bytesDone: number, bytesAll: number) => void
+  /** Told of a run that began others or was begun by one, with all that judging its links needs. */
+  readonly onLinked?: (path: string, reading: Reading) => void
+}
+
 /** Judges one journal. Never throws for what it finds. */
 export async function judgeJournal(
   world: World,
   file: JournalFile,
   key: PublicKey,
   claims: Claims,
-  progress: (bytesDone: number, bytesAll: number) => void = () => undefined,
+  watch: Watch = {},
 ): Promise<Finding> {
   const nothing = {
     journal: file.name,
@@ -103,7 +77,7 @@ export async function judgeJournal(
   }
   try {
     const found =
-      file.runId === null ? await judgeLegacy(world, file, key, progress) : await judgeRun(world, file, key, progress)
+      file.runId === null ? await judgeLegacy(world, file, key, watch) : await judgeRun(world, file, key, watch)
     return contradicted({ ...nothing, ...found }, claim?.recorded === true)
   } catch (error) {
     if (isEmptyJournal(error)) {
@@ -123,9 +97,12 @@ async function judgeRun(
   world: World,
   file: JournalFile,
   key: PublicKey,
-  progress: (bytesDone: number, bytesAll: number) => void,
+  watch: Watch,
 ): Promise<Partial<Finding> & Pick<Finding, 'result'>> {
-  const { report } = await readRun(world, file, key, { progress })
+  const { prefix, report } = await readRun(world, file, key, watch)
+  if (hasLinks(prefix)) {
+    watch.onLinked?.(file.path, { kind: 'read', run: runFacts(prefix), report: { ...report, effects: [] } })
+  }
   const unknown = report.effects.filter(({ outcome }) => outcome === 'unknown').length + report.untracked_tool_approvals
   return {
     agent_id: report.agent_id,
@@ -152,9 +129,9 @@ async function judgeLegacy(
   world: World,
   file: JournalFile,
   key: PublicKey,
-  progress: (bytesDone: number, bytesAll: number) => void,
+  watch: Watch,
 ): Promise<Partial<Finding> & Pick<Finding, 'result'>> {
-  const entries = await readLegacy(world, file, key, { progress })
+  const entries = await readLegacy(world, file, key, watch)
   const last = entries.at(-1)?.event
   const ending = last?.kind === 'Terminated' ? endingOf(last.reason) : null
   return {

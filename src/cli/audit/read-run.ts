@@ -2,7 +2,7 @@
  * One journal, verified and understood. What cannot be opened, read or believed is `EVIDENCE_INVALID`; a journal whose
  * run is at work is read again until it holds still for a moment.
  */
-import { Fault, isFault } from '../../core/index.ts'
+import { Fault, isFault, type RunId } from '../../core/index.ts'
 import type { Entry } from '../../events/index.ts'
 import {
   type RecoveryReport,
@@ -31,13 +31,24 @@ export function readRun(
   options: VerifyOptions = {},
 ): Promise<VerifiedRun> {
   return judged(world, file, async () => {
-    if (file.runId === null) {
-      throw refused(file, 'it is of the legacy format, which names no run', 'Only "audit verify" reads that format')
-    }
-    const prefix = await verifyRunPrefix(world, file.path, key, file.runId, options)
+    const prefix = await verifyRunPrefix(world, file.path, key, requireRunId(file), options)
     requireAgent(file, prefix.agent_id)
     return { prefix, report: recoveryReport(prefix) }
   })
+}
+
+export function requireRunId(file: JournalFile): RunId {
+  if (file.runId !== null) return file.runId
+  throw refused(file, 'it is of the legacy format, which names no run', 'Only "audit verify" reads that format')
+}
+
+/** Whether the run began another, or was begun by one. */
+export function hasLinks({ entries }: VerifiedPrefix): boolean {
+  return entries.some(
+    ({ event }) =>
+      event.kind === 'DelegationStarted' ||
+      (event.kind === 'Started' && event.execution_context?.delegation !== undefined),
+  )
 }
 
 /** The legacy format: complete lines, no run id, no recovery report. */

@@ -36,3 +36,8 @@ export function keySentence({ independent }: TrustedKey): string {
     ? 'verified with the public key that was given'
     : "verified with the project's own key, which is not independent"
 }
+
+/** The same for programs. */
+export function keyFacts(key: TrustedKey): object {
+  return { public_key: key.key.hex, independent: key.independent, key_note: keySentence(key) }
+}

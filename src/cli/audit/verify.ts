@@ -1,21 +1,16 @@
 /** `symbi audit verify`: one journal in a line, or the whole project in a table. Exits 0, or 1 when evidence is bad. */
-import { dirname } from 'node:path'
 import { Fault } from '../../core/index.ts'
+import type { Reading } from '../../journal/index.ts'
 import type { Cli } from '../cli.ts'
-import { cut, jsonLine, oneLine, plain, widthOf } from '../plain-text.ts'
+import { cut, jsonLine, oneLine, plain, widthOf, wrap } from '../plain-text.ts'
 import type { ProjectPaths } from '../project-paths.ts'
 import { columnsOf } from '../terminal.ts'
+import { type Claims, readClaims } from './claims.ts'
 import type { JournalFile } from './find-journal.ts'
-import {
-  type Claims,
-  type Finding,
-  fileNamed,
-  journalNames,
-  judgeJournal,
-  type Result,
-  readClaims,
-} from './project-evidence.ts'
-import { keySentence, type TrustedKey } from './trusted-key.ts'
+import { progressOf } from './progress.ts'
+import { type Finding, fileNamed, journalNames, judgeJournal, type Result } from './project-evidence.ts'
+import { judgeLinks } from './project-links.ts'
+import { keyFacts, keySentence, type TrustedKey } from './trusted-key.ts'
 
 export interface VerifyFlags {
   readonly json?: true
@@ -24,13 +19,12 @@ export interface VerifyFlags {
 
 export async function verifyOne(
   cli: Cli,
-  paths: () => Promise<ProjectPaths>,
+  claims: Claims,
   file: JournalFile,
   key: TrustedKey,
   flags: VerifyFlags,
 ): Promise<number> {
-  const claims = await claimsFor(cli, paths, file)
-  const finding = await judgeJournal(cli.world, file, key.key, claims, progressOf(cli, file.name))
+  const finding = await judgeJournal(cli.world, file, key.key, claims, { progress: progressOf(cli, file.name) })
   cli.console.progress('')
   refuse(finding, flags)
   const { result, records, ending, unknown, note } = finding
@@ -50,7 +44,7 @@ export async function verifyOne(
 }
 
 /** A single journal was asked about, so that it holds nothing is no answer that could be taken for a yes. */
-function refuse({ journal, result, code, note }: Finding, flags: VerifyFlags): void {
+export function refuse({ journal, result, code, note }: Finding, flags: VerifyFlags): void {
   const bad = result === 'invalid' || result === 'missing' || result === 'empty' || code === 'EVIDENCE_CHANGING'
   if (!bad && (result === 'verified' || flags.complete !== true)) return
   throw new Fault(code === 'EVIDENCE_CHANGING' ? code : 'EVIDENCE_INVALID', {
@@ -66,13 +60,7 @@ const HINTS: Readonly<Record<Result, string>> = {
   empty: 'Its run was queued and never began, or the file was emptied; "symbi invocation inspect" knows more',
   missing: 'Restore it from a backup; the runtime never deletes a journal',
   invalid: 'Keep the file as it is; it was truncated, edited, reordered, renamed, or signed by another key',
-}
-
-/** Claims speak only about journals that lie in the project. */
-async function claimsFor({ world }: Cli, paths: () => Promise<ProjectPaths>, file: JournalFile): Promise<Claims> {
-  const folder = await world.files.realpath(dirname(file.path))
-  const project = await paths().catch(() => null)
-  return project !== null && folder === project.governedFolder ? await readClaims(world, project) : new Map()
+  mismatch: 'Keep both files as they are; one of them was replaced',
 }
 
 export async function verifyProject(
@@ -84,16 +72,19 @@ export async function verifyProject(
   const { world, console } = cli
   const claims = await readClaims(world, paths)
   const names = await journalNames(world, paths, claims)
-  const findings: Finding[] = []
+  const judged: Finding[] = []
+  const linked = new Map<string, Reading>()
+  const onLinked = (path: string, reading: Reading): void => void linked.set(path, reading)
   for (const [index, name] of names.entries()) {
     const file = fileNamed(paths, name)
-    const where = `${index + 1} of ${names.length}: ${name}`
-    const finding =
-      file === null ? strange(name) : await judgeJournal(world, file, key.key, claims, progressOf(cli, where))
-    if (flags.json === true) console.result(jsonLine({ event: 'journal', ...finding }))
-    findings.push(finding)
+    const progress = progressOf(cli, `${index + 1} of ${names.length}: ${name}`)
+    judged.push(
+      file === null ? strange(name) : await judgeJournal(world, file, key.key, claims, { progress, onLinked }),
+    )
   }
+  const findings = await judgeLinks(cli, judged, linked, key.key)
   console.progress('')
+  if (flags.json === true) for (const finding of findings) console.result(jsonLine({ event: 'journal', ...finding }))
   const bad = findings.filter(({ result }) => isBad(result, flags.complete === true)).length
   const totals = { journals: findings.length, ...tally(findings), bad, ...keyFacts(key) }
   if (flags.json === true) console.result(jsonLine({ event: 'summary', ...totals }))
@@ -120,14 +111,14 @@ function strange(name: string): Finding {
 }
 
 function isBad(result: Result, complete: boolean): boolean {
-  if (result === 'invalid' || result === 'missing') return true
+  if (result === 'invalid' || result === 'missing' || result === 'mismatch') return true
   return complete && result !== 'verified'
 }
 
-const RESULTS: readonly Result[] = ['verified', 'incomplete', 'empty', 'missing', 'invalid']
+const RESULTS: readonly Result[] = ['verified', 'incomplete', 'empty', 'missing', 'invalid', 'mismatch']
 
 function tally(findings: readonly Finding[]): Record<Result, number> {
-  const counts = { verified: 0, incomplete: 0, empty: 0, missing: 0, invalid: 0 }
+  const counts = { verified: 0, incomplete: 0, empty: 0, missing: 0, invalid: 0, mismatch: 0 }
   for (const { result } of findings) counts[result] += 1
   return counts
 }
@@ -147,13 +138,20 @@ function table(cli: Cli, findings: readonly Finding[]): readonly string[] {
     const more = unknown > 0 ? ` (${unknown} unknown)` : ''
     const text = row(run_id ?? cut(plain(journal), 36), String(records), `${ending ?? '-'}${more}`, '')
     lines.push(`${text}${cli.console.paint(STYLES[result], result)}`)
-    if (finding.note !== null && result !== 'verified')
-      lines.push(cut(`  ${oneLine(finding.note)}`, Math.max(columns, 100)))
+    if (finding.note === null) continue
+    for (const part of wrap(oneLine(finding.note), Math.max(columns, 100) - 2)) lines.push(`  ${part}`)
   }
   return lines
 }
 
-const STYLES = { verified: 'green', incomplete: 'yellow', empty: 'dim', missing: 'red', invalid: 'red' } as const
+const STYLES = {
+  verified: 'green',
+  incomplete: 'yellow',
+  empty: 'dim',
+  missing: 'red',
+  invalid: 'red',
+  mismatch: 'red',
+} as const
 
 function row(run: string, records: string, ending: string, result: string): string {
   return `${pad(run, 36)}  ${records.padStart(7)}  ${pad(ending, 30)}  ${result}`
@@ -161,21 +159,6 @@ function row(run: string, records: string, ending: string, result: string): stri
 
 function pad(text: string, columns: number): string {
   return text + ' '.repeat(Math.max(0, columns - widthOf(text)))
-}
-
-function keyFacts(key: TrustedKey): object {
-  return { public_key: key.key.hex, independent: key.independent, key_note: keySentence(key) }
-}
-
-/** Only where somebody looks, and not more often than an eye can follow. */
-function progressOf({ console, world }: Cli, what: string): (done: number, all: number) => void {
-  let nextMs = 0
-  return (done, all) => {
-    const nowMs = world.clock.monotonicMs()
-    if (nowMs < nextMs) return
-    nextMs = nowMs + 100
-    console.progress(`verifying ${oneLine(what, 60)} ${all === 0 ? 100 : Math.floor((done / all) * 100)} %`)
-  }
 }
 
 function count(amount: number, noun: string): string {
