@@ -45,6 +45,7 @@ export function pathsIn(root: string): ProjectPaths {
     governedFolder: join(stateFolder, 'governed'),
     invocationFolder: join(stateFolder, 'invocations'),
     policyFolder: join(root, 'policies'),
+    agentFolder: join(root, 'agents'),
     chatTokenFile: join(stateFolder, 'chat.token'),
     serverNote: join(stateFolder, 'server.json'),
   }

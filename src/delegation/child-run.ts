@@ -9,6 +9,7 @@ import { DEFAULT_LOOP_CONFIG, type EventOf, type LoopConfig, type TerminationRea
 import { type Journal, verifyRun } from '../journal/index.ts'
 import { parsePublicKey } from '../keys/index.ts'
 import { type LoopResult, runLoop } from '../loop/index.ts'
+import { restrictedBy } from '../policy/index.ts'
 import type { World } from '../world/index.ts'
 import type { DelegationScope, Errand } from './delegate.ts'
 import { targetMetadata } from './target.ts'
@@ -39,7 +40,7 @@ export async function runChild(scope: DelegationScope, errand: Errand, evidence:
         principal: target.principal,
         provider: parent.provider,
         gate: parent.gate,
-        toolbox: childToolbox,
+        toolbox: restrictedBy(childToolbox, target.policy),
         log: journal,
         config: childConfig(errand, world.clock.monotonicMs()),
         budget: allowance,

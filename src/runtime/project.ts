@@ -11,6 +11,8 @@ export interface Project {
   readonly stateFolder: string
   readonly governedFolder: string
   readonly policyFolder: string
+  /** Where the sources of agents lie. */
+  readonly agentFolder: string
   readonly keyFile: string
   readonly chatTokenFile: string
 }
@@ -33,6 +35,7 @@ export function projectAt(root: string): Project {
     stateFolder,
     governedFolder: join(stateFolder, 'governed'),
     policyFolder: join(root, 'policies'),
+    agentFolder: join(root, 'agents'),
     keyFile: join(stateFolder, 'api-keys.json'),
     chatTokenFile: join(stateFolder, 'chat.token'),
   }

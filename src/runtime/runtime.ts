@@ -7,12 +7,14 @@ import type { RuntimeApi } from '../api/index.ts'
 import type { Toolbox } from '../calls/index.ts'
 import { Coordinator, type SdkSession, type ServerMessage, systemPrompt } from '../coordinator/index.ts'
 import { type AgentId, fit, newId, VERSION } from '../core/index.ts'
+import { type AgentRegistry, buildRegistry, openDelegation, readAgentFolder } from '../delegation/index.ts'
 import { DEFAULT_LOOP_CONFIG, type LoopConfig, loopConfigShape } from '../events/index.ts'
 import { type Activity, countActivity, processApi } from '../fleet/index.ts'
 import { fileClaims } from '../invocations/index.ts'
+import type { Delegates } from '../loop/index.ts'
 import { type Gate, type PolicyNews, watchedGate } from '../policy/index.ts'
 import type { Provider } from '../providers/index.ts'
-import { monitoringTools, type Tool, toolbox } from '../tools/index.ts'
+import { monitoringTools, openBreakers, type Tool, toolbox } from '../tools/index.ts'
 import { nodeWorld, type World } from '../world/index.ts'
 import { type AskOptions, ask, type Reply } from './ask.ts'
 import { openProject, type Project } from './project.ts'
@@ -49,6 +51,8 @@ export interface RuntimeOptions {
 export interface Runtime extends AsyncDisposable {
   readonly project: Project
   readonly world: World
+  /** What was found in `agents/` when the runtime was opened: what can be delegated to, and what cannot, and why. */
+  readonly agents: AgentRegistry
   readonly coordinator: Coordinator
   readonly api: RuntimeApi
   readonly activity: Activity
@@ -70,7 +74,8 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   const report = options.report ?? (() => undefined)
   const api =
     options.api ?? processApi({ world, version: VERSION, startedAtMs: world.clock.monotonicMs(), principal, activity })
-  const box: Toolbox = toolbox({ tools: [...monitoringTools(api), ...(options.tools ?? [])] }, world)
+  const agents = buildRegistry((await readAgentFolder(world, project.agentFolder)).files)
+  const { box, delegates } = toolsOf(options, { world, project, api, agents, activity })
   box.validate()
   const gate = options.gate ?? (await projectGate(world, project, options))
   const coordinator = new Coordinator({
@@ -79,7 +84,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     provider: options.provider,
     gate,
     toolbox: box,
-    delegates: null,
+    delegates,
     config,
     principal,
     systemPrompt: systemPrompt(box.definitions()),
@@ -96,6 +101,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   return {
     project,
     world,
+    agents,
     coordinator,
     api,
     activity,
@@ -111,6 +117,37 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
 function limitsOf({ limits }: RuntimeOptions): LoopConfig {
   const config = { ...DEFAULT_LOOP_CONFIG, ...COORDINATOR_LIMITS, ...limits }
   return fit(loopConfigShape, config, 'the limits of the runtime', 'CONFIG_INVALID')
+}
+
+interface Surroundings {
+  readonly world: World
+  readonly project: Project
+  readonly api: RuntimeApi
+  readonly agents: AgentRegistry
+  readonly activity: Activity
+}
+
+/** The coordinator's tools. Where there is an agent to delegate to, one more; a delegated run has the monitoring tools only. */
+function toolsOf(
+  options: RuntimeOptions,
+  { world, project, api, agents, activity }: Surroundings,
+): { readonly box: Toolbox; readonly delegates: Delegates | null } {
+  const breakers = openBreakers(world.clock) // a tool that fails for one run fails for all
+  const monitoring = monitoringTools(api)
+  const own = toolbox({ tools: [...monitoring, ...(options.tools ?? [])], breakers }, world)
+  if (agents.targets.length === 0) return { box: own, delegates: null }
+  const childToolbox = toolbox({ tools: monitoring, breakers }, world)
+  const delegation = openDelegation(
+    {
+      registry: agents,
+      toolbox: own,
+      childToolbox,
+      governedFolder: project.governedFolder,
+      onChild: () => activity.runStarted(),
+    },
+    world,
+  )
+  return { box: delegation.toolbox, delegates: delegation.delegates }
 }
 
 function projectGate(world: World, project: Project, options: RuntimeOptions): Promise<Gate> {

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { networkCaller, SDK_FINGERPRINT } from '../../src/access/index.ts'
 import type { ServerMessage } from '../../src/coordinator/index.ts'
-import { CHAT_TEXT, Fixture, until } from '../support/coordinator-fixture.ts'
+import type { Entry, EventOf } from '../../src/events/index.ts'
+import { CHAT_TEXT, Fixture, REVIEWER, until } from '../support/coordinator-fixture.ts'
 
 const NIL = '00000000-0000-0000-0000-000000000000'
 
@@ -278,3 +279,114 @@ describe('an in-process session', () => {
     await fixture.finish()
   })
 })
+
+describe('a turn that delegates', () => {
+  test('the child runs under its own principal and journal, and the two journals prove each other [C5.1, C5.2, C5.3, C5.4, C5.5, C5.6, I4, I5, I6, I7, I8, I9]', async () => {
+    await using fixture = await Fixture.start('Delegate')
+    const client = await fixture.connect()
+    const children: string[] = []
+    for (let turn = 0; turn < 2; turn += 1) {
+      client.chat(randomUUID())
+      const audit = fixture.checkedAudit(await client.next())
+      expect(await client.final()).toMatchObject({
+        type: 'ChatChunk',
+        done: true,
+        content: expect.stringContaining('fixture-healthy'),
+      })
+      const parent = await fixture.entriesOf(audit)
+      const started = delegationIn(parent)
+      expect(started).toMatchObject({ call_id: 'delegate-call', child_agent_id: REVIEWER })
+      const child = await fixture.entriesOf(started.audit)
+      expect(started.audit.run_id).not.toBe(audit.run_id)
+      expect(child.every(({ agent_id }) => agent_id === REVIEWER)).toBe(true)
+      expect(child.at(-1)?.event).toMatchObject({ kind: 'Terminated', reason: 'Completed' })
+      const finished = parent.find(({ event }) => event.kind === 'DelegationFinished')
+      expect(finished?.event).toMatchObject({ call_id: 'delegate-call', audit: started.audit, reason: 'Completed' })
+      expect(String(child.at(-1)?.timestamp) <= String(finished?.timestamp)).toBe(true)
+      expect(parent.at(-1)?.event).toMatchObject({ kind: 'Terminated', reason: 'Completed' })
+      children.push(started.audit.run_id)
+    }
+    expect(new Set(children).size).toBe(2)
+    expect(fixture.counts).toMatchObject({ api: 2, inference: 8 })
+    await client.close()
+    await fixture.finish()
+  })
+
+  test('a disconnect ends the child before the parent, and both ends are recorded [C6.1, C6.2, C6.3, C6.4, C6.5]', async () => {
+    await using fixture = await Fixture.start('DelegateStall')
+    const client = await fixture.connect()
+    const entered = fixture.entered()
+    client.chat(randomUUID())
+    const audit = fixture.checkedAudit(await client.next())
+    await entered
+    await client.close()
+    await until(
+      'the parent ends with its terminal record',
+      async () => (await fixture.entriesOf(audit)).at(-1)?.event.kind === 'Terminated',
+      2000,
+    )
+    const parent = await fixture.entriesOf(audit)
+    const child = await fixture.entriesOf(delegationIn(parent).audit)
+    expect(child.at(-1)?.event).toMatchObject({ kind: 'Terminated', reason: { Error: expect.anything() } })
+    expect(parent.at(-1)?.event).toMatchObject({ kind: 'Terminated', reason: { Error: expect.anything() } })
+    expect(String(child.at(-1)?.timestamp) <= String(parent.at(-1)?.timestamp)).toBe(true)
+    expect(fixture.counts).toMatchObject({ inference: 2, api: 0, aborted: 1 })
+    await fixture.finish()
+  })
+
+  test('storage that became unsafe stops the parent before the child begins [C7.1, C7.2, C7.3]', async () => {
+    await using fixture = await Fixture.start('DelegateUnsafeStorage')
+    const client = await fixture.connect()
+    client.chat(randomUUID())
+    const audit = fixture.checkedAudit(await client.next())
+    expect(await client.final()).toMatchObject({ type: 'Error', code: 'LOOP_ERROR' })
+    expect(fixture.counts).toMatchObject({ inference: 1, api: 0 })
+    const parent = await fixture.entriesOf(audit)
+    expect(parent.at(-1)?.event).toMatchObject({ kind: 'Terminated', reason: { Error: expect.anything() } })
+    expect(parent.some(({ event }) => event.kind === 'DelegationStarted')).toBe(false)
+    await client.close()
+    await fixture.finish()
+  })
+
+  test('a child whose journal was damaged stops the parent, and the turn is unresolved [C8.1, C8.2, C8.3, C8.4]', async () => {
+    await using fixture = await Fixture.start('DelegateDamageJournal')
+    const client = await fixture.connect()
+    client.chat(randomUUID())
+    const audit = fixture.checkedAudit(await client.next())
+    expect(await client.final()).toMatchObject({ type: 'Error', code: 'INVOCATION_UNRESOLVED' })
+    expect(fixture.counts).toMatchObject({ inference: 2, api: 0 })
+    const parent = await fixture.entriesOf(audit)
+    const started = delegationIn(parent)
+    expect(parent.some(({ event }) => event.kind === 'DelegationFinished')).toBe(false)
+    expect(parent.at(-1)?.event).toMatchObject({ kind: 'Terminated', reason: { Error: expect.anything() } })
+    await expect(fixture.entriesOf(started.audit)).rejects.toMatchObject({ code: 'EVIDENCE_INVALID' })
+    await client.close()
+    await fixture.finish()
+  })
+
+  test('a tool that the inline policy of the child denies has no effect, and the reason reaches the reply [C9.1, C9.2, C9.3]', async () => {
+    await using fixture = await Fixture.start('DelegateInlineDenied')
+    const client = await fixture.connect()
+    client.chat(randomUUID())
+    const audit = fixture.checkedAudit(await client.next())
+    expect(await client.final()).toMatchObject({
+      type: 'ChatChunk',
+      done: true,
+      content: expect.stringContaining('inline policy restricted'),
+    })
+    expect(fixture.counts).toMatchObject({ inference: 4, api: 0 })
+    const child = await fixture.entriesOf(delegationIn(await fixture.entriesOf(audit)).audit)
+    const reasons = child.flatMap(({ event }) =>
+      event.kind === 'PolicyEvaluated' ? (event.denied_calls ?? []).map(({ reason }) => reason) : [],
+    )
+    expect(reasons).toContainEqual(expect.stringContaining('inline policy restricted'))
+    await client.close()
+    await fixture.finish()
+  })
+})
+
+function delegationIn(entries: readonly Entry[]): EventOf<'DelegationStarted'> {
+  const found = entries.map(({ event }) => event).find((event) => event.kind === 'DelegationStarted')
+  if (found === undefined) throw new Error('the journal names no delegation')
+  return found
+}

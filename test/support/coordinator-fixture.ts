@@ -1,7 +1,7 @@
 /**
  * The coordinator fixture of the acceptance list (14.1): a real server on a real socket over real files, with a model and a
- * runtime API that check the journal from outside at every inference and every effect (I1, I2, I3, I10, I11). Evidence is
- * verified with a key that is pinned here and never read from a reply.
+ * runtime API that check the journals from outside at every inference and every effect (I1 to I11). Evidence is verified
+ * with a key that is pinned here and never read from a reply.
  */
 import {
   appendFileSync,
@@ -20,8 +20,10 @@ import { expect } from 'vitest'
 import WebSocket from 'ws'
 import { ApiKeys } from '../../src/access/index.ts'
 import { type RuntimeApi, unconfiguredApi } from '../../src/api/index.ts'
+import type { Toolbox } from '../../src/calls/index.ts'
 import { Coordinator, type SdkSession, type ServerMessage, systemPrompt } from '../../src/coordinator/index.ts'
-import { newId, type RunId } from '../../src/core/index.ts'
+import { derivedId, newId, type RunId } from '../../src/core/index.ts'
+import { buildRegistry, type Delegation, openDelegation } from '../../src/delegation/index.ts'
 import { type AuditReference, DEFAULT_LOOP_CONFIG, type Entry } from '../../src/events/index.ts'
 import { countActivity } from '../../src/fleet/index.ts'
 import { fileClaims } from '../../src/invocations/index.ts'
@@ -34,7 +36,19 @@ import { type RunningServer, startServer } from '../../src/server/index.ts'
 import { monitoringTools, toolbox } from '../../src/tools/index.ts'
 import { nodeWorld } from '../../src/world/index.ts'
 
-export type Mode = 'Normal' | 'DamageJournal' | 'Stall'
+export type Mode =
+  | 'Normal'
+  | 'DamageJournal'
+  | 'Stall'
+  | 'Delegate'
+  | 'DelegateStall'
+  | 'DelegateUnsafeStorage'
+  | 'DelegateDamageJournal'
+  | 'DelegateInlineDenied'
+
+const NAMESPACE = '9f1a4b2c-7d3e-4f50-8a6b-1c2d3e4f5061'
+/** The principal of `reviewer`, derived here and not by the code under test. */
+export const REVIEWER = derivedId('agent', NAMESPACE, 'reviewer')
 
 const SEED = Buffer.alloc(32, 31)
 const KEY = signingKeyOf(SEED).publicKey
@@ -50,6 +64,7 @@ export class Fixture implements AsyncDisposable {
   readonly root: string
   readonly mode: Mode
   readonly counts = { inference: 0, api: 0, aborted: 0 }
+  readonly delegates: boolean
   /** What the model and the API found wrong: a check that throws inside them would look like an ordinary failure. */
   readonly objections: unknown[] = []
   coordinator!: Coordinator
@@ -59,6 +74,7 @@ export class Fixture implements AsyncDisposable {
 
   private constructor(mode: Mode) {
     this.mode = mode
+    this.delegates = mode.startsWith('Delegate')
     this.root = mkdtempSync(join(tmpdir(), 'symbi-fixture-'))
     chmodSync(this.root, 0o700)
   }
@@ -105,10 +121,13 @@ export class Fixture implements AsyncDisposable {
     }
     const keys = await ApiKeys.open(settings, world, (fault) => this.objections.push(fault))
     const api = this.#api()
-    const box = toolbox({ tools: monitoringTools(api) }, world)
+    const monitoring = toolbox({ tools: monitoringTools(api) }, world)
+    const delegation = this.delegates ? this.#delegation(monitoring) : null
+    const box = delegation?.toolbox ?? monitoring
+    const actions = ['tool_call::system_health', 'respond', ...(this.delegates ? ['delegate::reviewer'] : [])]
     const policy = {
       name: 'health',
-      source: 'permit(principal, action in [Action::"tool_call::system_health", Action::"respond"], resource);',
+      source: `permit(principal, action in [${actions.map((id) => `Action::"${id}"`).join(', ')}], resource);`,
       active: true,
     }
     this.coordinator = new Coordinator({
@@ -117,6 +136,7 @@ export class Fixture implements AsyncDisposable {
       provider: this.#provider(),
       gate: cedarGate({ policies: [policy], default: 'deny' }),
       toolbox: box,
+      delegates: delegation?.delegates ?? null,
       config: { ...DEFAULT_LOOP_CONFIG, ...COORDINATOR_LIMITS, timeout: { secs: 10, nanos: 0 } },
       principal: newId('agent', world.random),
       systemPrompt: systemPrompt(box.definitions()),
@@ -125,6 +145,13 @@ export class Fixture implements AsyncDisposable {
     })
     const log = { write: () => undefined }
     this.server = await startServer({ api, keys, chats: this.coordinator, log, version: 'test', port: 0 }, world)
+  }
+
+  #delegation(box: Toolbox): Delegation {
+    const denied = 'agent reviewer {\n  policy restricted { deny: "system_health" }\n}\n'
+    const text = this.mode === 'DelegateInlineDenied' ? denied : 'agent reviewer {}'
+    const registry = buildRegistry([{ file: 'alias.symbi', text }])
+    return openDelegation({ registry, toolbox: box, childToolbox: box, governedFolder: this.governed }, this.world)
   }
 
   #api(): RuntimeApi {
@@ -157,15 +184,19 @@ export class Fixture implements AsyncDisposable {
         this.counts.inference += 1
         const entries = await this.#judged(() => this.activeJournal()) // I1, I2
         await this.#judged(async () => expect(entries?.[0]?.event.kind).toBe('Started')) // I3
-        if (this.mode === 'Stall') {
+        const isChild = conversation.messages[0]?.content.startsWith("You are agent 'reviewer'.") === true
+        if (isChild) await this.#judged(() => this.#checkLink(entries?.[0]?.event)) // I4 to I9
+        if (this.mode === 'Stall' || (this.mode === 'DelegateStall' && isChild)) {
           signal.addEventListener('abort', () => {
             this.counts.aborted += 1
           })
           for (const enter of this.#entered.splice(0)) enter()
           await new Promise(() => undefined)
         }
-        if (this.mode === 'DamageJournal') appendFileSync(this.#activePath(), 'injected-storage-fault')
-        return replyTo(conversation)
+        if (this.mode === 'DamageJournal' || (this.mode === 'DelegateDamageJournal' && isChild))
+          appendFileSync(this.#activePath(), 'injected-storage-fault')
+        if (this.mode === 'DelegateUnsafeStorage' && !isChild) chmodSync(this.governed, 0o777)
+        return replyTo(conversation, this.delegates && !isChild)
       },
     }
   }
@@ -175,7 +206,29 @@ export class Fixture implements AsyncDisposable {
     return this.#active
   }
 
-  /** The entries of the one journal that has no terminal record; every journal in the folder must verify [I1, I2]. */
+  /** What a child's first entry says, and what its parent's journal says of it, seen from outside. */
+  async #checkLink(started: Entry['event'] | undefined): Promise<void> {
+    const context = started?.kind === 'Started' ? started.execution_context : undefined
+    expect(context).toMatchObject({
+      agent_definition: { name: 'reviewer' }, // I4
+      source_policy: { agent_name: 'reviewer' }, // I5
+      delegation: { target: 'reviewer' }, // I6
+    })
+    const link = context?.delegation as Record<string, unknown>
+    const parents = readdirSync(this.governed).filter((name) => name.startsWith(`${link.parent_agent_id}.`))
+    const journals = await Promise.all(parents.map((name) => verify(this.world, join(this.governed, name), KEY)))
+    const active = journals.find((entries) => entries.at(-1)?.event.kind !== 'Terminated') // I7
+    const at = active?.findLastIndex(({ event }) => event.kind === 'DelegationStarted') ?? -1
+    const { kind, ...intent } = active?.[at]?.event ?? { kind: null }
+    expect(kind).toBe('DelegationStarted')
+    expect(link).toMatchObject(intent) // I8
+    expect(active?.[at - 1]?.event.kind).toBe('PolicyEvaluated') // I9
+  }
+
+  /**
+   * The entries of the one journal that has no terminal record, or of the delegated one where its parent waits for it; every
+   * journal in the folder must verify [I1, I2].
+   */
   async activeJournal(): Promise<readonly Entry[]> {
     const active: [string, readonly Entry[]][] = []
     for (const name of readdirSync(this.governed).filter((entry) => entry.endsWith('.jsonl'))) {
@@ -183,8 +236,10 @@ export class Fixture implements AsyncDisposable {
       const entries = await verify(this.world, path, KEY)
       if (entries.at(-1)?.event.kind !== 'Terminated') active.push([path, entries])
     }
-    expect(active).toHaveLength(1)
-    const [path, entries] = active[0] as [string, readonly Entry[]]
+    if (!this.delegates || active.length !== 2) expect(active).toHaveLength(1)
+    const child = active.find(([, entries]) => entries[0]?.agent_id === REVIEWER)
+    if (active.length === 2) expect(child).toBeDefined()
+    const [path, entries] = (child ?? active[0]) as [string, readonly Entry[]]
     this.#active = path
     return entries
   }
@@ -256,11 +311,14 @@ export class Fixture implements AsyncDisposable {
   }
 }
 
-function replyTo({ messages }: Conversation): InferenceResponse {
+const HEALTH_CALL = { id: 'health-call', name: 'system_health', arguments: '{}' }
+const DELEGATE_CALL = { id: 'delegate-call', name: 'delegate', arguments: '{"agent":"alias","task":"health"}' }
+
+function replyTo({ messages }: Conversation, delegating: boolean): InferenceResponse {
   const result = messages.findLast(({ role }) => role === 'tool')
   return {
     content: result?.content ?? '',
-    tool_calls: result === undefined ? [{ id: 'health-call', name: 'system_health', arguments: '{}' }] : [],
+    tool_calls: result === undefined ? [delegating ? DELEGATE_CALL : HEALTH_CALL] : [],
     finish_reason: result === undefined ? 'tool_calls' : 'stop',
     usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
     model: 'local-coordinator-fixture',
