@@ -10,6 +10,7 @@ import { oneLine } from './plain-text.ts'
 type Register = (program: Command, cli: Cli, exit: ExitCode) => void
 const COMMANDS: { readonly [name: string]: () => Promise<{ readonly register: Register }> } = {
   init: () => import('./init.ts'),
+  run: () => import('./run.ts'),
   up: () => import('./up.ts'),
   chat: () => import('./chat/chat.ts'),
   keys: () => import('./keys.ts'),

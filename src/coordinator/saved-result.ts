@@ -41,7 +41,8 @@ export function agreesWithJournal(saved: Json, entries: readonly Entry[]): boole
   return !saved.completed || saved.output === answerIn(entries)
 }
 
-function answerIn(entries: readonly Entry[]): string | null {
+/** The last answer that policy let out, or null. */
+export function answerIn(entries: readonly Entry[]): string | null {
   const judged = entries.findLast(({ event }) => event.kind === 'PolicyEvaluated')?.event
   const calls = judged?.kind === 'PolicyEvaluated' ? (judged.approved_calls ?? []) : []
   const answers = calls.flatMap(({ action }) => {

@@ -53,6 +53,18 @@ export {
   type Timestamp,
   VERSION,
 } from '../core/index.ts'
+export { type DelegationTarget, type FoundSource, findAgentSource, runnableAgent } from '../delegation/index.ts'
+export type {
+  Comparison,
+  Condition,
+  EffectName,
+  InlinePolicy,
+  PolicyBlock,
+  PolicyRule,
+  Position,
+  Scalar,
+  SourcePolicy,
+} from '../dsl/index.ts'
 export {
   type AuditReference,
   DEFAULT_LOOP_CONFIG,
@@ -64,6 +76,7 @@ export {
   type Usage,
 } from '../events/index.ts'
 export type { Activity, ActivityReading, RunOutcome } from '../fleet/index.ts'
+export type { Receipt, Review, Snapshot } from '../invocations/index.ts'
 export {
   type ApprovalAnswer,
   type CedarGate,
@@ -131,5 +144,7 @@ export {
 } from '../world/index.ts'
 export type { AskOptions, Reply } from './ask.ts'
 export { openProject, type Project, projectAt } from './project.ts'
+export { type AgentRun, type AgentRunOptions, RUN_SCOPE, runAgent } from './run-agent.ts'
+export type { RunResult } from './run-result.ts'
 export { COORDINATOR_LIMITS, openRuntime, type Runtime, type RuntimeOptions } from './runtime.ts'
 export { type ServeOptions, type Service, serve } from './serve.ts'
