@@ -104,6 +104,35 @@ describe('a recovered budget', () => {
     expect(scope.snapshot()).toMatchObject({ usage: NO_USAGE, uncertain_tokens: 50, available_tokens: 0 })
   })
 
+  test('of a run that delegated is the ledger of all its runs, and charges an open reservation of a child to all above it', async () => {
+    const { root: scope, log, recorder } = attached(1000)
+    const child = scope.child(500)
+    const grandchild = child.child(400)
+    const spent = child.reserve(request())
+    await spent.begin(never)
+    spent.settle(usage(3, 4))
+    await recorder.commit()
+    const settled = [scope, child].map((each) => each.snapshot())
+    const recover = () => recoveryReport(prefix([started, ...numbered(log.entries).map(({ event }) => event)]))
+    expect(recover().recovered_budget?.scopes).toEqual(settled)
+    await grandchild.reserve(request()).begin(never)
+    const report = recover()
+    expect(report.requires_reconciliation).toBe(true)
+    expect(
+      report.recovered_budget?.scopes.map(({ scope, limit, usage, uncertain_tokens, available_tokens }) => [
+        scope,
+        limit,
+        usage.total_tokens,
+        uncertain_tokens,
+        available_tokens,
+      ]),
+    ).toEqual([
+      [0, 1000, 7, 50, 943],
+      [1, 500, 7, 50, 443],
+      [2, 400, 0, 50, 350],
+    ])
+  })
+
   test('accepts a start and a refused report of a sibling after the budget was closed', () => {
     const [one, two, three] = [reservation(), reservation(), reservation()]
     const budget = budgetOf(
