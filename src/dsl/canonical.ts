@@ -72,7 +72,7 @@ function metadataProblems(blocks: readonly Metadata[]): readonly Problem[] {
     })
 }
 
-function executorProblems({ key, value }: Property): readonly Problem[] {
+export function executorProblems({ key, value }: Property): readonly Problem[] {
   if (key.text !== 'executor' || textOf(value) === EXECUTOR) return []
   return [problem(value, `there is no executor ${quoted(textOf(value) ?? 'of this kind')}`, EXECUTOR_HINT)]
 }
@@ -122,7 +122,7 @@ function attributeProblems({ key, value }: Property): readonly Problem[] {
   return sandboxProblems({ key, value })
 }
 
-function sandboxProblems({ key, value }: Pick<Property, 'key' | 'value'>): readonly Problem[] {
+export function sandboxProblems({ key, value }: Pick<Property, 'key' | 'value'>): readonly Problem[] {
   if (key.text !== 'sandbox' || textOf(value)?.toLowerCase() !== HOSTED) return []
   return [problem(value, `the sandbox "${HOSTED}" does not exist here`, 'Choose "docker", "gvisor" or "firecracker"')]
 }

@@ -1,4 +1,7 @@
 export { canonicalProblems, executionProblems } from './canonical.ts'
+export { timeoutSecondsOf } from './check/timeouts.ts'
+export { type SandboxTier, sandboxTierOf, type WithSettings, withSettings } from './check/with-settings.ts'
+export { checkSource } from './check-source.ts'
 export { type CompiledPolicy, compileInlinePolicy, inlinePolicyDiagnostics } from './compile-policy.ts'
 export {
   DIAGNOSTIC_CODES,
@@ -21,8 +24,10 @@ export {
 } from './inline-policy.ts'
 export { LineMap } from './line-map.ts'
 export { followsGrammar, type Parsed, parse } from './parse.ts'
+export { DIAGNOSTICS_MAX } from './problems.ts'
 export { readSource, SOURCE_BYTES_MAX, type SourceText } from './read-source.ts'
 export { agentsOf, repeatedAgent, type SelectedAgent, selectAgent } from './select.ts'
+export { type DiagnosticRow, diagnosticJson, showDiagnostic } from './show.ts'
 export type {
   Agent,
   Argument,

@@ -10,18 +10,21 @@ import type { Span } from './tree.ts'
 
 export const DIAGNOSTICS_MAX = 100
 
+export type Hint = string | (() => string)
+
 export interface Problem {
   readonly kind: DiagnosticKind
   readonly code: DiagnosticCode
   readonly message: string
-  readonly hint: string | null
+  /** A function where it costs something to find: it is asked only for what is reported. */
+  readonly hint: Hint | null
   readonly span: Span
   readonly related: readonly { readonly message: string; readonly span: Span }[]
 }
 
 /** The details that most problems do without. */
 export interface ProblemDetails {
-  readonly hint?: string
+  readonly hint?: Hint
   readonly kind?: DiagnosticKind
   readonly related?: Problem['related']
 }
@@ -31,17 +34,33 @@ export class Problems {
   /** How many of a kind were reported, kept or not. */
   readonly counts: Record<DiagnosticKind, number> = { syntax: 0, unsupported: 0, warning: 0 }
 
+  /** Whether the grammar has more to say than a file may report. */
+  get isFull(): boolean {
+    return this.counts.syntax > DIAGNOSTICS_MAX
+  }
+
   /** Memory stays bounded: of each kind, more than a file may report are only counted. */
   add(code: DiagnosticCode, message: string, span: Span, details: ProblemDetails = {}): void {
     const kind = details.kind ?? 'syntax'
     this.counts[kind] += 1
-    if (this.counts[kind] > DIAGNOSTICS_MAX) return
+    if (this.counts[kind] > DIAGNOSTICS_MAX + 1) return
     this.list.push({ kind, code, message, hint: details.hint ?? null, span, related: details.related ?? [] })
   }
 }
 
 export function diagnosticsOf(problems: readonly Problem[], lines: LineMap): readonly Diagnostic[] {
-  return limited(problems.map((problem) => diagnosticOf(problem, lines)))
+  return limited(bounded(problems).map((problem) => diagnosticOf(problem, lines)))
+}
+
+/** The first of each kind, one more than may be reported: then it is known that there were more. */
+function bounded(problems: readonly Problem[]): readonly Problem[] {
+  const counts = { syntax: 0, unsupported: 0, warning: 0 }
+  return problems
+    .toSorted((a, b) => a.span.start - b.span.start)
+    .filter(({ kind }) => {
+      counts[kind] += 1
+      return counts[kind] <= DIAGNOSTICS_MAX + 1
+    })
 }
 
 function diagnosticOf(problem: Problem, lines: LineMap): Diagnostic {
@@ -50,7 +69,12 @@ function diagnosticOf(problem: Problem, lines: LineMap): Diagnostic {
     start: lines.positionAt(span.start),
     end: lines.positionAt(span.end),
   })
-  return { ...placed(problem), related: problem.related.map(placed) }
+  const { hint } = problem
+  return {
+    ...placed(problem),
+    hint: typeof hint === 'function' ? hint() : hint,
+    related: problem.related.map(placed),
+  }
 }
 
 const WEIGHT: Readonly<Record<DiagnosticKind, number>> = { syntax: 0, unsupported: 1, warning: 2 }

@@ -8,7 +8,7 @@ import { DIRECTION_CONTROLS, isDigit, isSpace, pointName } from './characters.ts
 import { readNumber } from './numbers.ts'
 import { Scan } from './scan.ts'
 import { readStrays } from './strays.ts'
-import { readSingleQuoted, readString } from './strings.ts'
+import { opensForeignQuote, readForeignQuoted, readString } from './strings.ts'
 import type { Token } from './token.ts'
 import { readWord, startsWord } from './words.ts'
 
@@ -60,7 +60,7 @@ const ONE = new Set(Array.from('{}()[],;:.=!<>+-*/%'))
 function readToken(scan: Scan): Token {
   const unit = scan.unit()
   if (unit === 0x22) return readString(scan)
-  if (unit === 0x27) return readSingleQuoted(scan)
+  if (opensForeignQuote(scan)) return readForeignQuoted(scan)
   if (isDigit(unit)) return readNumber(scan)
   if (startsWord(scan)) return readWord(scan)
   const start = scan.at

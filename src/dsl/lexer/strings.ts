@@ -1,4 +1,5 @@
-/** Strings in double quotes, and the two forms that people bring from elsewhere: single and triple quotes. */
+/** Strings in double quotes, and the forms that people bring from elsewhere: single, typographic and triple quotes. */
+import { pointName } from './characters.ts'
 import type { Scan } from './scan.ts'
 import type { Token } from './token.ts'
 
@@ -118,19 +119,33 @@ function readTripleQuoted(scan: Scan): Token {
   return scan.token('string', start, scan.text.slice(start + 3, close))
 }
 
+/** What closes what people take for quotes: apostrophes, and the pairs that word processors put in. */
+const FOREIGN_QUOTES: ReadonlyMap<string, string> = new Map([
+  ["'", "'"],
+  ['`', '`'],
+  ['\u2018', '\u2019'],
+  ['\u201a', '\u2018\u2019'],
+  ['\u201c', '\u201d'],
+  ['\u201d', '\u201d'],
+  ['\u201e', '\u201c\u201d'],
+  ['\u00ab', '\u00bb'],
+])
+
+export const opensForeignQuote = (scan: Scan): boolean => FOREIGN_QUOTES.has(scan.text.charAt(scan.at))
+
 /** Read as the string that was meant, when it ends on its line. */
-export function readSingleQuoted(scan: Scan): Token {
+export function readForeignQuoted(scan: Scan): Token {
   const start = scan.at
   const lineEnd = scan.endOfLine()
+  const quote = scan.text.charAt(start)
+  const closers = FOREIGN_QUOTES.get(quote) ?? ''
   let close = start + 1
-  while (close < lineEnd && scan.text.charCodeAt(close) !== 0x27) close += 1
+  while (close < lineEnd && !closers.includes(scan.text.charAt(close))) close += 1
   scan.problems.add(
     'E100',
-    'single quotes are not part of the language',
+    `strings do not stand in ${quote === "'" ? 'single quotes' : `${quote} (${pointName(quote)})`}`,
     { start, end: start + 1 },
-    {
-      hint: 'Strings stand in double quotes: "…"',
-    },
+    { hint: 'They stand in straight double quotes: "…"' },
   )
   const closed = close < lineEnd
   scan.at = closed ? close + 1 : lineEnd

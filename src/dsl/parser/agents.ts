@@ -54,16 +54,23 @@ function readMember(cursor: Cursor): Member {
 
 function refuseMember(cursor: Cursor): never {
   const { token } = cursor
-  const accepted = 'An agent holds capabilities, policy, with and function'
-  if (token.kind !== 'word') {
-    cursor.fail(`a member of the agent is expected, and ${described(token)} stands there`, { hint: accepted })
+  if (isMark(token, ',') || isMark(token, ';')) {
+    cursor.fail(`a member of an agent does not end with ${described(token)}`, {
+      hint: 'Members follow each other as they are: with timeout = 5m {} policy name { allow: "tool" }',
+    })
   }
-  const miss = Object.hasOwn(MEMBER_MISSES, token.text) ? MEMBER_MISSES[token.text] : undefined
-  const near = meant(token.text, MEMBERS)
-  cursor.fail(`an agent has no member ${described(token)}`, {
-    code: 'E110',
-    hint: miss ?? (near === null ? accepted : `Did you mean "${near}"? ${accepted}`),
-  })
+  if (token.kind !== 'word') {
+    cursor.fail(`a member of the agent is expected, and ${described(token)} stands there`, { hint: ACCEPTED })
+  }
+  cursor.fail(`an agent has no member ${described(token)}`, { code: 'E110', hint: () => hintFor(token.text) })
+}
+
+const ACCEPTED = 'An agent holds capabilities, policy, with and function'
+
+function hintFor(word: string): string {
+  const miss = Object.hasOwn(MEMBER_MISSES, word) ? MEMBER_MISSES[word] : undefined
+  const near = meant(word, MEMBERS)
+  return miss ?? (near === null ? ACCEPTED : `Did you mean "${near}"? ${ACCEPTED}`)
 }
 
 function readCapabilities(cursor: Cursor): Capabilities {

@@ -153,7 +153,7 @@ export class Cursor {
 
   /** An opening brace without its closing one, told at the opener, and only once: the others follow from it. */
   unclosed(opener: number, what: string, found: string): void {
-    if (this.#unclosedTold || this.#brokenAt !== null) return
+    if (this.#unclosedTold || this.#brokenAt !== null || this.brackets.isClosed(opener)) return
     this.#unclosedTold = true
     const { start, end } = this.at(opener)
     this.problems.add(
@@ -168,8 +168,8 @@ export class Cursor {
   }
 
   /**
-   * Reads a part; when it fails, skips to where the next one may begin: behind a comma, at a token that `starts` one, or at
-   * the end of the brace that `opener` opened. Always moves on.
+   * Reads a part; when it fails, skips to where the next one may begin: behind a comma, a semicolon or a block, at a token
+   * that `starts` one, or at the end of the brace that `opener` opened. Always moves on.
    */
   attempt(opener: number, read: () => void, starts: (index: number) => boolean): void {
     const [began, depth, height] = [this.index, this.#depth, this.#height]
@@ -180,7 +180,8 @@ export class Cursor {
       if (signal !== SKIP) throw signal
       this.#depth = depth
       this.#height = height
-      this.skipTo(this.#resume(opener, began, starts))
+      // more than can be shown: nobody uses such a text, and nobody reads on
+      this.skipTo(this.problems.isFull ? this.#tokens.length - 1 : this.#resume(opener, began, starts))
     }
   }
 
@@ -200,9 +201,8 @@ export class Cursor {
       if (token.kind === 'end' || (opener !== -1 && isMark(token, '}'))) return index
       if (index > began && starts(index)) return index
       if (opener !== -1 && (isMark(token, ',') || isMark(token, ';'))) return index + 1
-      const group = brackets.isOpener(index)
-      index = group ? brackets.behind(index) : index + 1
-      if (group && opener === -1 && this.at(index).kind === 'word') return index
+      index = brackets.isOpener(index) ? brackets.behind(index) : index + 1
+      if (isMark(token, '{') && this.at(index).kind === 'word') return index
     }
   }
 }

@@ -48,18 +48,20 @@ export function readItem(cursor: Cursor): Item {
 
 function refuseItem(cursor: Cursor): never {
   const { token } = cursor
-  const accepted = 'A file holds metadata, agent, policy, type, function, schedule, channel, memory and webhook'
   if (isMark(token, '}'))
     cursor.fail('this "}" closes nothing', { hint: 'Remove it, or add the "{" that it belongs to' })
   if (token.kind !== 'word') {
-    cursor.fail(`an item is expected, and ${described(token)} stands there`, { hint: `${accepted}: agent name {}` })
+    cursor.fail(`an item is expected, and ${described(token)} stands there`, { hint: `${ACCEPTED}: agent name {}` })
   }
-  const miss = Object.hasOwn(ITEM_MISSES, token.text) ? ITEM_MISSES[token.text] : undefined
-  const near = meant(token.text, ITEM_WORDS)
-  cursor.fail(`${described(token)} begins no item`, {
-    code: 'E110',
-    hint: miss ?? (near === null ? accepted : `Did you mean "${near}"? ${accepted}`),
-  })
+  cursor.fail(`${described(token)} begins no item`, { code: 'E110', hint: () => hintFor(token.text) })
+}
+
+const ACCEPTED = 'A file holds metadata, agent, policy, type, function, schedule, channel, memory and webhook'
+
+function hintFor(word: string): string {
+  const miss = Object.hasOwn(ITEM_MISSES, word) ? ITEM_MISSES[word] : undefined
+  const near = meant(word, ITEM_WORDS)
+  return miss ?? (near === null ? ACCEPTED : `Did you mean "${near}"? ${ACCEPTED}`)
 }
 
 const METADATA: PropertyForm = { separators: ['=', ':'], also: ['array', 'record'], example: 'version = "1.0"' }

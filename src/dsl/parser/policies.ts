@@ -6,6 +6,7 @@ import type { Cursor } from './cursor.ts'
 import { readCondition, readExpression } from './expressions.ts'
 import { readItemName } from './names.ts'
 import { meant } from './near-misses.ts'
+import { readArray } from './primary.ts'
 
 const EFFECTS: readonly RuleEffect[] = ['allow', 'deny', 'require', 'audit']
 const RULE = 'allow: ["tool_a", "tool_b"]'
@@ -23,7 +24,7 @@ export function readPolicy(cursor: Cursor): Policy {
   readBraces(cursor, {
     what: `the policy "${name.text}"`,
     form: FORM,
-    read: () => rules.push(readRule(cursor)),
+    read: () => (isBareList(cursor) ? passBareList(cursor) : rules.push(readRule(cursor))),
     starts: (index) => beginsRule(cursor, index),
   })
   return { kind: 'policy', name, rules, span: cursor.span(start) }
@@ -65,13 +66,24 @@ function refuseColon(cursor: Cursor, effect: RuleEffect): void {
   }
 }
 
+const isBareList = (cursor: Cursor): boolean => cursor.token.kind === 'string' || cursor.is('[')
+
+/** One problem for the whole list. */
+function passBareList(cursor: Cursor): void {
+  cursor.report('a policy is made of rules, not of a list', { hint: `Write ${RULE}` })
+  do {
+    if (cursor.is('[')) readArray(cursor)
+    else cursor.next()
+    cursor.take(',')
+  } while (isBareList(cursor))
+}
+
 function refuseRule(cursor: Cursor): never {
   const { token } = cursor
-  if (token.kind === 'string' || isMark(token, '[')) {
-    cursor.fail('a policy is made of rules, not of a list', { hint: `Write ${RULE}` })
-  }
-  const near = token.kind === 'word' ? meant(token.text, EFFECTS) : null
   cursor.fail(`a rule begins with allow, deny, require or audit, and ${described(token)} stands there`, {
-    hint: near === null ? `Write ${RULE}` : `Did you mean "${near}"? Write ${near}: ["tool_a", "tool_b"]`,
+    hint: () => {
+      const near = token.kind === 'word' ? meant(token.text, EFFECTS) : null
+      return near === null ? `Write ${RULE}` : `Did you mean "${near}"? Write ${near}: ["tool_a", "tool_b"]`
+    },
   })
 }
