@@ -10,6 +10,7 @@ export {
   type DiagnosticKind,
   type Position,
 } from './diagnostic.ts'
+export { format } from './format.ts'
 export {
   type Comparison,
   type Condition,
@@ -24,6 +25,7 @@ export {
 } from './inline-policy.ts'
 export { LineMap } from './line-map.ts'
 export { followsGrammar, type Parsed, parse } from './parse.ts'
+export { print } from './print.ts'
 export { DIAGNOSTICS_MAX } from './problems.ts'
 export { readSource, SOURCE_BYTES_MAX, type SourceText } from './read-source.ts'
 export { agentsOf, repeatedAgent, type SelectedAgent, selectAgent } from './select.ts'
