@@ -7,7 +7,7 @@ import { tokenize } from './lexer/lexer.ts'
 import { LineMap } from './line-map.ts'
 import { Cursor } from './parser/cursor.ts'
 import { beginsItem, readItem } from './parser/items.ts'
-import { diagnosticsOf } from './problems.ts'
+import { diagnosticsOf, type Problem } from './problems.ts'
 import type { Comment, Item, Source } from './tree.ts'
 
 export interface Parsed {
@@ -30,9 +30,15 @@ export function parse(text: string): Parsed {
     text,
     tree: { kind: 'source', items, span: { start: 0, end: text.length } },
     comments: tokenized.comments,
-    diagnostics: diagnosticsOf([...tokenized.problems, ...cursor.problems.list], lines),
+    diagnostics: diagnosticsOf([...tokenized.problems, ...behind(tokenized.problems, cursor.problems.list)], lines),
     lines,
   }
+}
+
+/** What the parser says of a token that could not even be read adds nothing. */
+function behind(unreadable: readonly Problem[], problems: readonly Problem[]): readonly Problem[] {
+  const told = new Set(unreadable.filter(({ kind }) => kind === 'syntax').map(({ span }) => span.start))
+  return problems.filter(({ span }) => !told.has(span.start))
 }
 
 /** Whether the text follows the grammar. One that does not is used by no route. */

@@ -1,5 +1,5 @@
 /** The items of a file, apart from agents and policies: metadata, types, schedules, channels, memories and webhooks. */
-import { described, isMark } from '../lexer/token.ts'
+import { described, isMark, type Token } from '../lexer/token.ts'
 import type {
   Channel,
   Item,
@@ -134,7 +134,7 @@ function readChannel(cursor: Cursor): Channel {
     what: `the channel "${name.text}"`,
     form,
     read: () => {
-      if (cursor.isWord('policy') && cursor.ahead().kind === 'word') members.push(readPolicy(cursor))
+      if (cursor.isWord('policy') && beginsPolicy(cursor.ahead())) members.push(readPolicy(cursor))
       else if (beginsSubBlock(cursor)) members.push(readSubBlock(cursor, 'data_classification', category))
       else members.push(readProperty(cursor, property))
     },
@@ -142,6 +142,9 @@ function readChannel(cursor: Cursor): Channel {
   })
   return { kind: 'channel', name, members, span: cursor.span(start) }
 }
+
+/** Otherwise it is a field of that name. */
+const beginsPolicy = (next: Token): boolean => next.kind === 'word' || isMark(next, '{')
 
 function readMemory(cursor: Cursor): Memory {
   const form = 'memory name { store markdown }'

@@ -16,7 +16,7 @@ export interface PropertyForm {
 export function readProperty(cursor: Cursor, form: PropertyForm): Property {
   const { token } = cursor
   const hint = `Write ${form.example}`
-  if (token.kind === 'string') {
+  if (token.kind === 'string' && (form.separators.includes('') || isSeparator(cursor.ahead()))) {
     cursor.report('a key stands without quotes', { hint })
   } else if (token.kind !== 'word') {
     cursor.fail(`a key is expected, and ${described(token)} stands there`, { hint })
@@ -53,6 +53,7 @@ function readSeparator(cursor: Cursor, key: string, { separators, example }: Pro
   return written
 }
 
+const isSeparator = (token: Token): boolean => isMark(token, '=') || isMark(token, ':')
 const beginsValue = (token: Token): boolean => token.kind === 'word' || literalOf(token) !== null || isMark(token, '[')
 
 function readValue(cursor: Cursor, key: string, { also, example }: PropertyForm): Expression {
