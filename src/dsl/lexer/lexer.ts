@@ -54,8 +54,22 @@ export function tokenize(text: string): Tokenized {
   }
 }
 
-const TWO = new Set(['==', '!=', '<=', '>=', '=>', '->', '&&', '||', '+=', '-=', '*=', '/=', '%=', '::'])
-const ONE = new Set(Array.from('{}()[],;:.=!<>+-*/%'))
+/** What may follow a mark to make a longer one. */
+const SECOND: Readonly<Record<string, string>> = {
+  '=': '=>',
+  '!': '=',
+  '<': '=',
+  '>': '=',
+  '-': '=>',
+  '+': '=',
+  '*': '=',
+  '/': '=',
+  '%': '=',
+  '&': '&',
+  '|': '|',
+  ':': ':',
+}
+const ONE = '{}()[],;:.=!<>+-*/%'
 
 function readToken(scan: Scan): Token {
   const unit = scan.unit()
@@ -64,10 +78,16 @@ function readToken(scan: Scan): Token {
   if (isDigit(unit)) return readNumber(scan)
   if (startsWord(scan)) return readWord(scan)
   const start = scan.at
-  const mark = [TWO, ONE].find((marks, index) => marks.has(scan.text.slice(start, start + 2 - index)))
-  if (mark === undefined) return readStrays(scan)
-  scan.at += mark === TWO ? 2 : 1
+  const length = markLength(scan.text, start)
+  if (length === 0) return readStrays(scan)
+  scan.at += length
   return scan.token('mark', start)
+}
+
+function markLength(text: string, at: number): number {
+  const [first, next] = [text.charAt(at), text.charAt(at + 1)]
+  if (next !== '' && SECOND[first]?.includes(next)) return 2
+  return ONE.includes(first) ? 1 : 0
 }
 
 const isBroken = (scan: Scan, token: Token): boolean =>

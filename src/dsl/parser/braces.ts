@@ -1,6 +1,7 @@
 /** What stands between braces, part by part, so that one broken part costs the others nothing. */
 import { described } from '../lexer/token.ts'
 import type { Cursor } from './cursor.ts'
+import { MEMBER_MISSES } from './near-misses.ts'
 
 export interface Braces {
   /** For messages: `the agent "x"`. */
@@ -20,13 +21,22 @@ export function readBraces(cursor: Cursor, { what, form, read, starts }: Braces)
   }
   const entered = cursor.enter()
   const closed = cursor.brackets.isClosed(opener)
-  while (!cursor.is('}') && !cursor.ended && (closed || !beginsNewItem(cursor))) cursor.attempt(opener, read, starts)
+  while (!cursor.is('}') && !cursor.ended) {
+    const outside = beginsNewItem(cursor)
+    if (outside && !closed) break // it is not in here: the brace before it was forgotten
+    cursor.attempt(opener, outside ? () => refuseItem(cursor, what) : read, starts)
+  }
   cursor.leave(entered)
   if (cursor.take('}')) return
   cursor.unclosed(opener, what, cursor.ended ? 'the file ends here' : 'something new begins here')
 }
 
-/** Words that only open an item at the top level; where a brace is missing, they end what is open. */
+function refuseItem(cursor: Cursor, what: string): never {
+  const { text } = cursor.token
+  cursor.fail(`"${text}" cannot stand inside ${what}`, { code: 'E110', hint: MEMBER_MISSES[text] ?? 'Move it out' })
+}
+
+/** Words that open an item at the top level, and nothing anywhere else. */
 const ITEMS_ONLY = new Set(['agent', 'schedule', 'channel', 'memory', 'webhook'])
 
 function beginsNewItem(cursor: Cursor): boolean {
