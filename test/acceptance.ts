@@ -125,6 +125,9 @@ export const ACCEPTANCE: Readonly<Record<string, string>> = {
   // loop
   L1: 'An unconfirmed effect ends the run after one inference and without output; a denial lets the model go on.',
 
+  // inline policies
+  N1: 'An inline policy restricts as its author wrote it or is refused; a denied call meets no approver, no gate and no effect.',
+
   // agents and delegation
   X1: 'A declared name and the alias of its file are one target; what shares a name, is a link or cannot be used says why.',
 

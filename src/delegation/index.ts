@@ -6,6 +6,7 @@ export {
   readAgentFolder,
 } from './agent-folder.ts'
 export { agentPrompt } from './child-prompt.ts'
+export { delegatingToolbox } from './delegating-toolbox.ts'
 export { type Delegation, type DelegationParts, openDelegation } from './delegation.ts'
 export { type FoundSource, findAgentSource } from './find-agent.ts'
 export { buildRegistry } from './registry.ts'

@@ -1,9 +1,10 @@
 /** `symbi policy evaluate`: reads one call, and says the decision, the reason, and the lines that made it. */
-import { CODES, Fault, isFault, type Json, messageOf, readJson } from '../../core/index.ts'
+import { CODES, Fault, isFault, type Json } from '../../core/index.ts'
 import { evaluatePolicy, type PolicyEvaluation, type PolicyPlace } from '../../policy/index.ts'
 import type { Cli, CommonOptions } from '../cli.ts'
 import { jsonLine, oneLine } from '../plain-text.ts'
 import { folderPaths } from '../project-paths.ts'
+import { callIn, callInFile, INPUT_BYTES_MAX } from './call-file.ts'
 
 export interface EvaluateFlags {
   readonly input?: string
@@ -13,7 +14,6 @@ export interface EvaluateFlags {
   readonly allowMissing?: true
 }
 
-const INPUT_BYTES_MAX = 1024 * 1024
 const BAD_INPUT_EXIT = 2
 
 export async function evaluate(cli: Cli, options: EvaluateFlags & CommonOptions): Promise<number> {
@@ -39,8 +39,7 @@ async function inputOf(cli: Cli, { input, stdin }: EvaluateFlags): Promise<Json>
       hint: 'Give one of the two, for example: echo \'{"tool":"system_health"}\' | symbi policy evaluate --stdin',
     })
   }
-  const bytes = input === undefined ? await standardInput() : await fileInput(cli, input)
-  return readJson(bytes, { depthMax: 64, bytesMax: INPUT_BYTES_MAX })
+  return input === undefined ? callIn(await standardInput()) : await callInFile(cli, input)
 }
 
 async function standardInput(): Promise<Uint8Array> {
@@ -52,24 +51,6 @@ async function standardInput(): Promise<Uint8Array> {
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)
-}
-
-async function fileInput({ world }: Cli, path: string): Promise<Uint8Array> {
-  const unusable = (state: string, cause?: unknown): Fault =>
-    new Fault('INVALID_REQUEST', {
-      message: `Cannot read the call from "${path}": ${state}`,
-      hint: 'Give a JSON file of at most 1 MiB',
-      cause,
-    })
-  try {
-    const real = await world.files.realpath(path)
-    await using file = real === null ? null : await world.files.open(real, 'read')
-    if (file === null) throw unusable('the file does not exist')
-    if ((await file.facts()).kind !== 'file') throw unusable('it is no regular file')
-    return await file.readAll(INPUT_BYTES_MAX)
-  } catch (error) {
-    throw isFault(error, 'INVALID_REQUEST') ? error : unusable(messageOf(error), error)
-  }
 }
 
 function tooLarge(): Fault {

@@ -3,6 +3,7 @@ import { Command, Option } from 'commander'
 import { addCommand, type Cli, type ExitCode } from '../cli.ts'
 import { type CheckOptions, check } from './check.ts'
 import { type EvaluateFlags, evaluate } from './evaluate.ts'
+import { type ExplainFlags, explain } from './explain.ts'
 
 export function register(program: Command, cli: Cli, exit: ExitCode): void {
   const policy = new Command('policy').description('try out and check policies')
@@ -20,6 +21,18 @@ export function register(program: Command, cli: Cli, exit: ExitCode): void {
       new Option('--allow-missing', 'allow when there is no policy at all'),
     ],
     action: (options) => evaluate(cli, options),
+  })
+  addCommand<ExplainFlags>(policy, exit, {
+    name: 'explain',
+    summary: 'which inline policy and rule of an agent decide about one call; exits 0 for any decision',
+    options: [
+      new Option('--agent <name>', 'a name in the folder "agents", or a path').makeOptionMandatory(),
+      new Option(
+        '--call <file>',
+        'the call, as JSON: {"name":"…","arguments":{}} or {"agent":"…","task":"…"}',
+      ).makeOptionMandatory(),
+    ],
+    action: (options) => explain(cli, options),
   })
   addCommand<CheckOptions>(policy, exit, {
     name: 'check',

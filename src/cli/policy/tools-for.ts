@@ -1,0 +1,38 @@
+/** The tools that prepare a call which is only to be explained: as in a run, so that policy sees what it would see there. */
+import { join } from 'node:path'
+import { unconfiguredApi } from '../../api/index.ts'
+import type { Toolbox } from '../../calls/index.ts'
+import { AGENTS_FOLDER, buildRegistry, delegatingToolbox, readAgentFolder } from '../../delegation/index.ts'
+import type { ProposedAction } from '../../events/index.ts'
+import { monitoringTools, type Tool, toolbox } from '../../tools/index.ts'
+import type { World } from '../../world/index.ts'
+
+export interface ToolsFor {
+  readonly box: Toolbox
+  /** What the call names and this runtime does not have: it is then taken as it was given. Null for what it has. */
+  readonly stranger: string | null
+}
+
+/** `root` is the folder of the project. A delegation is looked up in its agents. */
+export async function toolsFor(world: World, root: string, action: ProposedAction): Promise<ToolsFor> {
+  const own = monitoringTools(unconfiguredApi())
+  const box = toolbox({ tools: own }, world)
+  if ('ToolCall' in action) {
+    const { name } = action.ToolCall
+    if (own.some(({ definition }) => definition.name === name)) return { box, stranger: null }
+    return { box: toolbox({ tools: [...own, standIn(name)] }, world), stranger: `the tool "${name}"` }
+  }
+  if (!('Delegate' in action)) return { box, stranger: null }
+  const { target } = action.Delegate
+  const registry = buildRegistry((await readAgentFolder(world, join(root, AGENTS_FOLDER))).files)
+  if (registry.resolve(target).kind === 'Target') return { box: delegatingToolbox(box, registry), stranger: null }
+  return { box, stranger: `the agent "${target}"` }
+}
+
+/** Takes any arguments. Never runs: nothing here does. */
+function standIn(name: string): Tool {
+  return {
+    definition: { name, description: '', parameters: { type: 'object' } },
+    run: () => Promise.reject(new Error('a stand-in runs nothing')),
+  }
+}
