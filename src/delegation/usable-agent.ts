@@ -9,14 +9,15 @@ import {
   type Agent,
   agentsOf,
   canonicalProblems,
+  checkSource,
   compileInlinePolicy,
+  DIAGNOSTICS_MAX,
   type Diagnostic,
-  executionProblems,
   type InlinePolicy,
   type Parsed,
   type Position,
+  withSettings,
 } from '../dsl/index.ts'
-import { checkSource, DIAGNOSTICS_MAX, withSettings } from './seam.ts'
 import type { DelegationTarget } from './target.ts'
 
 export type Judged =
@@ -26,18 +27,17 @@ export type Judged =
 
 /** A judge of the agents of one source. */
 export function judgeOf(parsed: Parsed, rules: 'canonical' | 'lenient'): (agent: Agent) => Judged {
-  const found = checkSource(parsed)
+  const found = checkSource(parsed).filter(({ kind }) => kind !== 'warning')
   const ownerOf = ownerAmong(agentsOf(parsed.tree), parsed)
-  // where some are not told, nobody knows whom they concern
-  const isCut = found.length >= DIAGNOSTICS_MAX
+  const isCut = found.length >= DIAGNOSTICS_MAX // where some are not told, nobody knows whom they concern
   return (agent) => {
     const compiled = compileInlinePolicy(parsed, agent)
     const problems = [
       ...found.filter(({ start }) => isCut || (ownerOf(start) ?? agent) === agent),
-      ...compiled.diagnostics,
-      ...(rules === 'canonical' ? canonicalProblems(parsed, agent) : executionProblems(parsed, agent)),
+      ...compiled.diagnostics.filter(({ kind }) => kind !== 'warning'),
+      ...(rules === 'canonical' ? canonicalProblems(parsed, agent) : []),
     ]
-    const [first, ...others] = distinct(problems.filter(({ kind }) => kind !== 'warning'))
+    const [first, ...others] = distinct(problems)
     if (first !== undefined) return { kind: 'Refused', problems: [first, ...others] }
     assert(compiled.policy !== null, 'a policy that nothing is wrong with was compiled')
     return { kind: 'Usable', target: targetOf(parsed, agent, compiled.policy) }
@@ -64,7 +64,7 @@ const PRINCIPALS = '9f1a4b2c-7d3e-4f50-8a6b-1c2d3e4f5061'
 
 function targetOf(parsed: Parsed, agent: Agent, policy: InlinePolicy): DelegationTarget {
   const name = agent.name.text
-  const { sandbox, timeoutSeconds } = withSettings(agent)
+  const { sandboxTier, timeoutSeconds } = withSettings(agent)
   const { source_hash, declaration_hash } = policy.metadata
   return deepFreeze({
     name,
@@ -74,7 +74,7 @@ function targetOf(parsed: Parsed, agent: Agent, policy: InlinePolicy): Delegatio
     source_hash,
     declaration_hash,
     timeout_seconds: timeoutSeconds,
-    sandbox_tier: sandbox,
+    sandbox_tier: sandboxTier,
     policy,
   })
 }

@@ -21,16 +21,6 @@ export function canonicalProblems(parsed: Parsed, agent: Agent): readonly Diagno
   return diagnosticsOf([...fileProblems(parsed), ...agentProblems(agent)], parsed.lines)
 }
 
-/**
- * What no route can run, however lenient: another executor, and a sandbox that does not exist here. For agents that a person
- * starts by name, whose parameters and code are text for the model.
- */
-export function executionProblems(parsed: Parsed, agent: Agent): readonly Diagnostic[] {
-  const entries = parsed.tree.items.filter((item) => item.kind === 'metadata').flatMap((block) => block.entries)
-  const attributes = agent.members.filter((member) => member.kind === 'with').flatMap((block) => block.attributes)
-  return diagnosticsOf([...entries.flatMap(executorProblems), ...attributes.flatMap(sandboxProblems)], parsed.lines)
-}
-
 const files = new WeakMap<Parsed, readonly Problem[]>()
 
 /** What all agents of a file share is looked for once, so that a file of a thousand agents costs no more than its length. */

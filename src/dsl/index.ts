@@ -1,4 +1,4 @@
-export { canonicalProblems, executionProblems } from './canonical.ts'
+export { canonicalProblems } from './canonical.ts'
 export { timeoutSecondsOf } from './check/timeouts.ts'
 export { type SandboxTier, sandboxTierOf, type WithSettings, withSettings } from './check/with-settings.ts'
 export { checkSource } from './check-source.ts'

@@ -122,6 +122,26 @@ test.each<[string, (path: string) => void]>([
   expect(await rejectionOf(folder, 'x.symbi', eyes)).toContain('it changed while it was read')
 })
 
+test.each<[string, (path: string) => void]>([
+  ['longer', (path) => appendFileSync(path, '# more')],
+  ['another of the same length', (path) => writeFileSync(path, 'agent evil {}\n')],
+])('a file that becomes %s within one stamp of the file system is refused', async (_, change) => {
+  const folder = agentsFolder()
+  const path = folder.write('x.symbi', FINE)
+  const eyes = faultyWorld(coarseWorld(), [{ on: 'read', nth: 2, path: 'x.symbi', before: () => change(path) }])
+  expect(await rejectionOf(folder, 'x.symbi', eyes)).toContain('it changed while it was read')
+})
+
+/** A file system that stamps everything alike. */
+function coarseWorld(): World {
+  const open: World['files']['open'] = async (path, how) => {
+    const file = await world.files.open(path, how)
+    if (file === null) return null
+    return { ...file, facts: async () => ({ ...(await file.facts()), modifiedNs: 0n, changedNs: 0n }) }
+  }
+  return { ...world, files: { ...world.files, open } }
+}
+
 test('a file that goes away between the list and its reading is refused', async () => {
   const folder = agentsFolder()
   const path = folder.write('x.symbi', FINE)

@@ -118,6 +118,24 @@ test('what is wrong for the whole file is wrong for each of its agents', () => {
   expect(reasonOf(registry, 'b')).toContain('agents/desk.symbi:1:16: E170')
 })
 
+test('where more is wrong than is told, no agent of the file is taken for fine', () => {
+  const rules = Array.from({ length: 120 }, (_, at) => `require: "x${at}"`).join(' ')
+  const registry = of({
+    'desk.symbi': `agent a { policy p { ${rules} } }\nagent b { with sandbox = "none" {} }\nagent c {}`,
+  })
+  expect(namesOf(registry)).toEqual([])
+  expect(reasonOf(registry, 'c')).toMatch(/^agents\/desk\.symbi:1:22: E170 .* \(and \d+ more\)$/)
+})
+
+test('a hundred warnings keep nobody away', () => {
+  const notes = Array.from(
+    { length: 120 },
+    (_, at) => `policy p${at} { deny: "x" if context.a == 1 && context.a == "1" }`,
+  )
+  const text = `agent a { ${notes.slice(0, 60).join('\n')} }\nagent b {}`
+  expect(namesOf(of({ 'desk.symbi': text }))).toEqual(['a', 'b'])
+})
+
 test('ten thousand nested braces and a string of a mebibyte are refused with their place', () => {
   const deep = `agent r { with timeout = 1s ${'{ if x '.repeat(10_000)}${'}'.repeat(10_000)} }`
   const long = `agent l { capabilities = ["${'x'.repeat(1024 * 1024 - 100)}" }`
