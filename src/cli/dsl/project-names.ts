@@ -1,0 +1,41 @@
+/**
+ * What the agents of a project call each other: the effects that a rule may name, and what became of each name. Read once a
+ * command. A folder that cannot be used says why, and then no name is called unknown, because nobody knows.
+ */
+import { unconfiguredApi } from '../../api/index.ts'
+import { Fault } from '../../core/index.ts'
+import { type AgentRegistry, buildRegistry, readAgentFolder } from '../../delegation/index.ts'
+import { agentsOf, parse } from '../../dsl/index.ts'
+import { monitoringTools } from '../../tools/index.ts'
+import type { World } from '../../world/index.ts'
+
+export interface ProjectNames {
+  /** Without links, or null where the project has no folder of agents. */
+  readonly folder: string | null
+  /** Null when the folder cannot be used. */
+  readonly registry: AgentRegistry | null
+  readonly problem: Fault | null
+  /** Declared names, usable or not. */
+  readonly declared: ReadonlySet<string>
+}
+
+export async function projectNames(world: World, agentFolder: string): Promise<ProjectNames> {
+  const folder = await world.files.realpath(agentFolder)
+  if (folder === null) return { folder, registry: buildRegistry([]), problem: null, declared: new Set() }
+  try {
+    const { files } = await readAgentFolder(world, agentFolder) // by its own name, so that a link is seen
+    const texts = files.flatMap((file) => ('text' in file ? [file.text] : []))
+    const declared = new Set(texts.flatMap((text) => agentsOf(parse(text).tree).map(({ name }) => name.text)))
+    return { folder, registry: buildRegistry(files), problem: null, declared }
+  } catch (error) {
+    if (error instanceof Fault) return { folder, registry: null, problem: error, declared: new Set() }
+    throw error
+  }
+}
+
+/** What a rule of these sources may name: the tools that a run has, the agents, and the admission of a managed one. */
+export function knownEffects({ declared }: ProjectNames, siblings: readonly string[]): ReadonlySet<string> {
+  const targets = [...declared, ...siblings].map((name) => `delegate::${name}`)
+  const tools = monitoringTools(unconfiguredApi({})).map(({ definition }) => definition.name)
+  return new Set([...tools, ...targets, 'claude_code'])
+}
