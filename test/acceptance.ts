@@ -125,6 +125,7 @@ export const ACCEPTANCE: Readonly<Record<string, string>> = {
   // loop
   L1: 'An unconfirmed effect ends the run after one inference and without output; a denial lets the model go on.',
 
+  L2: 'Of two delegations in one batch, the second does not start when the first is unconfirmed, and no further inference follows.',
   // inline policies
   N1: 'An inline policy restricts as its author wrote it or is refused; a denied call meets no approver, no gate and no effect.',
 

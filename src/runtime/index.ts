@@ -53,7 +53,14 @@ export {
   type Timestamp,
   VERSION,
 } from '../core/index.ts'
-export { type DelegationTarget, type FoundSource, findAgentSource, runnableAgent } from '../delegation/index.ts'
+export {
+  type AgentRegistry,
+  type DelegationTarget,
+  type FoundSource,
+  findAgentSource,
+  type ResolvedName,
+  runnableAgent,
+} from '../delegation/index.ts'
 export type {
   Comparison,
   Condition,
