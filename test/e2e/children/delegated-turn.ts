@@ -6,7 +6,7 @@
 import { once } from 'node:events'
 import { setFlagsFromString } from 'node:v8'
 import { isFault } from '../../../src/core/index.ts'
-import { openRuntime } from '../../../src/runtime/index.ts'
+import { openRuntime } from '../../../src/runtime/runtime.ts' // not the front door: a server would be loaded for nothing
 import { CONTENT, countedApi, delegatingModel } from '../../support/delegated-turn.ts'
 import { type KillPoint, killingWorld } from '../../support/killing-world.ts'
 
