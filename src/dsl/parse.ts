@@ -11,6 +11,7 @@ import { diagnosticsOf, type Problem } from './problems.ts'
 import type { Comment, Item, Source } from './tree.ts'
 
 export interface Parsed {
+  /** As it was parsed: half of a surrogate pair is a diagnostic, and U+FFFD in here. */
   readonly text: string
   readonly tree: Source
   readonly comments: readonly Comment[]
@@ -19,7 +20,8 @@ export interface Parsed {
   readonly lines: LineMap
 }
 
-export function parse(text: string): Parsed {
+export function parse(given: string): Parsed {
+  const text = given.toWellFormed()
   const tokenized = tokenize(text)
   const cursor = new Cursor(tokenized)
   const items: Item[] = []
@@ -30,9 +32,27 @@ export function parse(text: string): Parsed {
     text,
     tree: { kind: 'source', items, span: { start: 0, end: text.length } },
     comments: tokenized.comments,
-    diagnostics: diagnosticsOf([...tokenized.problems, ...behind(tokenized.problems, cursor.problems.list)], lines),
+    diagnostics: diagnosticsOf(
+      [...halves(given), ...tokenized.problems, ...behind(tokenized.problems, cursor.problems.list)],
+      lines,
+    ),
     lines,
   }
+}
+
+/** A text that was never bytes can hold what has no bytes. What is hashed and shown must be what was judged. */
+function halves(text: string): readonly Problem[] {
+  if (text.isWellFormed()) return []
+  const start = firstDifference(text, text.toWellFormed())
+  const message = 'the text holds half of a surrogate pair'
+  const hint = 'Encode it as UTF-8'
+  return [{ kind: 'syntax', code: 'E102', message, hint, span: { start, end: start + 1 }, related: [] }]
+}
+
+function firstDifference(one: string, other: string): number {
+  let at = 0
+  while (one.charCodeAt(at) === other.charCodeAt(at)) at += 1
+  return at
 }
 
 /** What the parser says of a token that could not even be read adds nothing. */

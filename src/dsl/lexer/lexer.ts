@@ -25,7 +25,6 @@ export function tokenize(text: string): Tokenized {
   const scan = new Scan(text)
   const tokens: Token[] = []
   const comments: Comment[] = []
-  let brokenAt: number | null = null
   reportDirectionControls(scan)
   while (scan.at < text.length) {
     if (isSpace(scan.unit())) {
@@ -36,21 +35,27 @@ export function tokenize(text: string): Tokenized {
       passBlockComment(scan)
     } else {
       const token = readToken(scan)
-      if (isBroken(scan, token)) {
-        brokenAt = token.start
-        break
-      }
+      if (scan.broken !== null) break
       tokens.push(token)
     }
   }
-  const end = brokenAt ?? text.length
-  const kept = tokens.filter((token) => token.end <= end)
-  kept.push({ kind: 'end', start: end, end, text: '' })
+  return tokenized(scan, tokens, comments)
+}
+
+/** What was read behind the beginning of a broken string is inside out, and so is what was said about it. */
+function tokenized(
+  { text, broken, problems }: Scan,
+  tokens: readonly Token[],
+  comments: readonly Comment[],
+): Tokenized {
+  const end = broken === null ? text.length : broken.span.start
+  const last: Token = { kind: 'end', start: end, end, text: '' }
+  if (broken === null) return { tokens: [...tokens, last], comments, problems: problems.list, brokenAt: null }
   return {
-    tokens: kept,
+    tokens: [...tokens.filter((token) => token.end <= end), last],
     comments: comments.filter(({ span }) => span.end <= end),
-    problems: scan.problems.list.filter(({ span }) => span.start <= end),
-    brokenAt,
+    problems: [...problems.list.filter(({ span }) => span.start < end), broken],
+    brokenAt: end,
   }
 }
 
@@ -89,9 +94,6 @@ function markLength(text: string, at: number): number {
   if (next !== '' && SECOND[first]?.includes(next)) return 2
   return ONE.includes(first) ? 1 : 0
 }
-
-const isBroken = (scan: Scan, token: Token): boolean =>
-  token.kind === 'bad' && scan.text.charCodeAt(token.start) === 0x22
 
 const startsComment = (scan: Scan): boolean => scan.unit() === 0x23 || (scan.unit() === 0x2f && scan.unit(1) === 0x2f)
 

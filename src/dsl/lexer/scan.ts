@@ -1,5 +1,5 @@
 /** The state of one pass over a text. Every reader of a token moves `at` forward, and nobody moves it back. */
-import { Problems } from '../problems.ts'
+import { type Problem, Problems } from '../problems.ts'
 import type { Token, TokenKind } from './token.ts'
 
 export class Scan {
@@ -8,6 +8,8 @@ export class Scan {
   at = 0
   /** Where the first string began that holds the end of a line. When a quote is missing, this is where it was forgotten. */
   longString: Token | null = null
+  /** A string that nothing closes, where it begins. Nothing is read behind it. */
+  broken: Problem | null = null
   /** A search that once ran to the end of the text without success is not tried again: that would be quadratic. */
   readonly #absent = new Set<string>()
   #feed = -1

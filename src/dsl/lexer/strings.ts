@@ -86,16 +86,17 @@ function wellFormed(scan: Scan, start: number, value: string): string {
  */
 function unclosed(scan: Scan, opener: number): Token {
   const start = scan.longString?.start ?? opener
-  const last = { start: opener, end: opener + 1 }
-  scan.problems.add(
-    'E101',
-    'a string is not closed: it begins here',
-    { start, end: start + 1 },
-    {
-      hint: 'End it with a double quote; a double quote inside is written \\"',
-      related: start === opener ? [] : [{ message: 'or here, if the first one is meant to span lines', span: last }],
-    },
-  )
+  scan.broken = {
+    kind: 'syntax',
+    code: 'E101',
+    message: 'a string is not closed: it begins here',
+    hint: 'End it with a double quote; a double quote inside is written \\"',
+    span: { start, end: start + 1 },
+    related:
+      start === opener
+        ? []
+        : [{ message: 'or here, if the first one is meant to span lines', span: { start: opener, end: opener + 1 } }],
+  }
   return scan.token('bad', start)
 }
 

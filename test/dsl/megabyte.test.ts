@@ -1,0 +1,35 @@
+/** A mebibyte of the worst there is: it is parsed or refused, and never in a time that grows with the square of its length. */
+import { expect, test } from 'vitest'
+import { checkSource, parse, SOURCE_BYTES_MAX } from '../../src/dsl/index.ts'
+
+const IN_BLOCK = 'agent a { function f() { '
+
+test.each([
+  ['{', ''],
+  ['(', IN_BLOCK],
+  ['"', ''],
+  ['"\\"\n', ''],
+  ['//', ''],
+  ['/*', ''],
+  ["'", ''],
+  ['a.', IN_BLOCK],
+  ['!', IN_BLOCK],
+  ['if ', IN_BLOCK],
+  ['a{}', ''],
+  ['policy p {', ''],
+  ['allow:', 'policy p { '],
+  ['allow: "x" ', 'policy p { '],
+  ['a=1 ', 'metadata { '],
+  ['7', IN_BLOCK],
+  ['1s', ''],
+  ['with a = 1 {} ', 'agent a { '],
+])(
+  'a mebibyte of %j',
+  (piece, before) => {
+    const text = before + piece.repeat(Math.floor((SOURCE_BYTES_MAX - before.length) / Buffer.byteLength(piece)))
+    const found = checkSource(parse(text))
+    expect(found.length).toBeLessThanOrEqual(100)
+    if (piece !== '//') expect(found.length).toBeGreaterThan(0)
+  },
+  60_000,
+)
