@@ -154,6 +154,16 @@ describe('audit verify --tree', () => {
     expect((await project.audit('verify', '--tree', parent.runId)).stderr).toContain('it is empty')
   })
 
+  test('is what the verification of the journal alone points to', async () => {
+    const { tale, parent } = oneDelegation()
+    await using project = await projectOf(tale)
+    const done = await project.audit('verify', parent.runId)
+    expect([done.code, done.stderr]).toEqual([
+      0,
+      'It is linked to other runs; --tree verifies them, and the links, as well\n',
+    ])
+  })
+
   test('takes evidence that was copied away, with a key that was kept elsewhere', async () => {
     const { tale, parent, child } = oneDelegation()
     await using project = await projectOf(tale)
@@ -318,6 +328,22 @@ describe('audit verify of a project whose runs delegate', () => {
       result: 'mismatch',
       code: 'EVIDENCE_INVALID',
     })
+  })
+
+  test('tells each contradiction once, and nothing more of a journal that does not verify by itself', async () => {
+    const { tale, parent, child, second } = family()
+    Object.assign(parent.find('DelegationFinished').event, { output_hash: '0'.repeat(64) })
+    await using project = await projectOf(tale)
+    appendFileSync(project.pathOf(second), 'x\n')
+    const lines = jsonLines((await project.audit('verify', '--json')).stdout)
+    const found = (run: ToldRun) => lines.filter(({ run_id }) => run_id === run.runId)
+    expect(found(child)).toMatchObject([
+      {
+        result: 'mismatch',
+        note: `begun by run ${parent.runId}: its parent recorded another output than its journal`,
+      },
+    ])
+    expect(found(second)).toMatchObject([{ result: 'invalid', note: expect.stringMatching(/^[^;]*record 6[^;]*$/) }])
   })
 
   test('notes a run whose parent is not here, which alone is no fault', async () => {

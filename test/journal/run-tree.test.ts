@@ -175,6 +175,21 @@ describe('a tree at work', () => {
     expect([writes, results(tree.root)]).toEqual([1, ['verified', 'verified']])
   })
 
+  test('that holds is not read again, though it was written to meanwhile', async () => {
+    const folder = disk.folder()
+    const { parent, child } = oneDelegation()
+    const intent = parent.entries.findIndex(({ event }) => event.kind === 'DelegationStarted')
+    writeFileSync(parent.pathIn(folder), Buffer.concat(parent.lines(intent + 1)))
+    writeFileSync(child.pathIn(folder), '')
+    let reads = 0
+    const progress = (): void => {
+      reads += 1
+      appendFileSync(parent.pathIn(folder), reads === 2 ? (parent.lines()[intent + 1] ?? '') : '')
+    }
+    const tree = await verifyTree(hasty, placeOf(parent, folder), { progress })
+    expect([reads, results(tree.root)]).toEqual([2, ['incomplete', 'incomplete']])
+  })
+
   test('that never holds still is told as such, and never as a contradiction', async () => {
     const folder = disk.folder()
     const { tale, parent, child } = oneDelegation()

@@ -24,7 +24,12 @@ export async function verifyOne(
   key: TrustedKey,
   flags: VerifyFlags,
 ): Promise<number> {
-  const finding = await judgeJournal(cli.world, file, key.key, claims, { progress: progressOf(cli, file.name) })
+  let linked = false
+  const onLinked = (): void => {
+    linked = true
+  }
+  const watch = { progress: progressOf(cli, file.name), onLinked }
+  const finding = await judgeJournal(cli.world, file, key.key, claims, watch)
   cli.console.progress('')
   refuse(finding, flags)
   const { result, records, ending, unknown, note } = finding
@@ -39,6 +44,7 @@ export async function verifyOne(
     cli.console.result(`${cli.console.paint(style, result)}: run ${finding.run_id ?? '-'}, ${parts.join(', ')}`)
     if (note !== null) cli.console.result(oneLine(note))
     cli.console.result(keySentence(key))
+    if (linked) cli.console.note('It is linked to other runs; --tree verifies them, and the links, as well')
   }
   return 0
 }
