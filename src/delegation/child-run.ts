@@ -6,7 +6,7 @@
 import type { BudgetScope } from '../budget/index.ts'
 import { canonical, deepFreeze, durationOf, Fault, type JsonObject, millisecondsOf } from '../core/index.ts'
 import { DEFAULT_LOOP_CONFIG, type EventOf, type LoopConfig, type TerminationReason } from '../events/index.ts'
-import { type Journal, verifyRun } from '../journal/index.ts'
+import { type Journal, recoveryReport, verifyRunPrefix } from '../journal/index.ts'
 import { parsePublicKey } from '../keys/index.ts'
 import { type LoopResult, runLoop } from '../loop/index.ts'
 import { restrictedBy } from '../policy/index.ts'
@@ -97,13 +97,20 @@ function linkOf({ target, parent }: Errand, { started }: ChildEvidence): JsonObj
   } as unknown as JsonObject)
 }
 
-/** Reads the evidence back as a stranger would. */
+/**
+ * Reads the evidence back as a stranger would. A child that says it completed while its journal leaves something unknown is
+ * not believed: the run that delegated would otherwise record as done what an operator has to look at (law 3).
+ */
 async function requireProven(world: World, { audit }: Journal, result: LoopResult): Promise<void> {
   if (audit === null) throw unproven('it has no journal')
-  const entries = await verifyRun(world, audit.path, parsePublicKey(audit.public_key), audit.run_id)
-  const last = entries.at(-1)?.event
-  if (last?.kind !== 'Terminated') throw unproven('its journal lacks its end')
+  const key = parsePublicKey(audit.public_key)
+  const prefix = await verifyRunPrefix(world, audit.path, key, audit.run_id)
+  const last = prefix.entries.at(-1)?.event
+  if (last?.kind !== 'Terminated' || prefix.unverified_tail_bytes > 0) throw unproven('its journal lacks its end')
   if (canonical(last.reason) !== canonical(result.termination_reason)) throw unproven('its journal says another end')
+  if (last.reason === 'Completed' && recoveryReport(prefix).requires_reconciliation) {
+    throw unproven('it completed, and its journal leaves something unknown')
+  }
 }
 
 function unproven(reason: string): Fault {
