@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { Fault, hexHash } from '../../src/core/index.ts'
 import type { Entry } from '../../src/events/index.ts'
 import { deny } from '../../src/policy/index.ts'
+import { nodeWorld } from '../../src/world/index.ts'
 import { delegationTrial } from '../support/delegation.ts'
 import { gateOf } from '../support/gates.ts'
 import { callOf } from '../support/scripted-model.ts'
@@ -260,5 +261,30 @@ describe('a delegation that does not complete', () => {
     expect(await trial.run()).toMatchObject({ termination_reason: { Error: {} } })
     expect(trial.childModel.asked).toEqual([])
     expect(await trial.children()).toEqual([[]])
+  })
+
+  test('is not believed when it says it completed and its journal leaves an approved call open', async () => {
+    const real = nodeWorld()
+    let laterMs = 0
+    const clock = { ...real.clock, monotonicMs: () => real.clock.monotonicMs() + laterMs }
+    const two = { tool_calls: ['a', 'b'].map((id) => ({ id, name: 'look', arguments: '{}' })) }
+    await using trial = await delegationTrial({
+      world: { ...real, clock },
+      parent: [ask('d1')],
+      child: [two, { content: 'all done' }],
+      limits: { tool_timeout: { secs: 250, nanos: 0 } },
+      setup: {
+        gate: gateOf(({ action }) => {
+          if ('ToolCall' in action && action.ToolCall.call_id === 'b') laterMs += 31_000 // the grant of "a" is over by then
+          return { kind: 'Allow', policies: [] }
+        }),
+      },
+    })
+    expect(await trial.run()).toMatchObject({
+      termination_reason: { Error: { message: expect.stringContaining('unknown') } },
+    })
+    expect(trial.log.all('DelegationFinished')).toEqual([])
+    const [child] = await trial.children()
+    expect(child?.at(-1)?.event).toMatchObject({ kind: 'Terminated', reason: 'Completed' })
   })
 })

@@ -9,7 +9,7 @@ import { readSigningKey, verify } from '../../src/journal/index.ts'
 import { type LoopResult, type RunSetup, runLoop } from '../../src/loop/index.ts'
 import type { Conversation, InferenceResponse, Provider } from '../../src/providers/index.ts'
 import { toolbox } from '../../src/tools/index.ts'
-import { nodeWorld } from '../../src/world/index.ts'
+import { nodeWorld, type World } from '../../src/world/index.ts'
 import { allowAll } from './gates.ts'
 import { MemoryLog } from './memory-log.ts'
 import { type ModelForTest, modelOf, type Reply } from './scripted-model.ts'
@@ -23,12 +23,13 @@ export interface DelegationTrialParts {
   readonly limits?: Partial<LoopConfig>
   readonly setup?: Partial<RunSetup>
   readonly tool?: CountedTool
+  readonly world?: World
   /** False for a run that cannot delegate. */
   readonly handle?: boolean
 }
 
 export interface DelegationTrial extends AsyncDisposable {
-  readonly world: ReturnType<typeof nodeWorld>
+  readonly world: World
   readonly log: MemoryLog
   readonly registry: AgentRegistry
   readonly delegation: Delegation
@@ -42,7 +43,7 @@ export interface DelegationTrial extends AsyncDisposable {
 }
 
 export async function delegationTrial(parts: DelegationTrialParts): Promise<DelegationTrial> {
-  const world = nodeWorld()
+  const world = parts.world ?? nodeWorld()
   const governed = join(mkdtempSync(join(tmpdir(), 'symbi-delegation-')), 'governed')
   await world.files.mkdir(governed, 0o700)
   const sources = parts.sources ?? { 'reviewer.symbi': 'agent reviewer {}' }
