@@ -21,7 +21,8 @@ export class Fault extends Error {
   readonly facts: Readonly<Record<string, string | number | boolean | null>>
 
   constructor(code: Code, details: FaultDetails) {
-    super(details.message, details.cause === undefined ? undefined : { cause: details.cause })
+    // well-formed, because a message may quote the half of what somebody sent, and goes into evidence
+    super(details.message.toWellFormed(), details.cause === undefined ? undefined : { cause: details.cause })
     this.code = code
     this.hint = details.hint
     this.facts = details.facts ?? {}
@@ -47,7 +48,7 @@ export function isFault(error: unknown, ...codes: readonly Code[]): error is Fau
  */
 export function messageOf(error: unknown): string {
   try {
-    return String(error instanceof Error ? error.message : error)
+    return String(error instanceof Error ? error.message : error).toWellFormed()
   } catch {
     return 'something that has no text was thrown'
   }

@@ -21,6 +21,7 @@ export {
 export { deepFreeze, isJsonObject, type Json, type JsonObject } from './json.ts'
 export { fit, fits, type Shape, type TypeOf } from './shape.ts'
 export { readJson, readJsonMembers } from './strict-json.ts'
+export { cutText } from './text.ts'
 export { instantOf, isTimestamp, type Timestamp, timestampOf } from './timestamp.ts'
 export { VERSION } from './version.ts'
 export { shapes }

@@ -24,8 +24,23 @@ export async function authoriseBatch(
     ? await authoriseAll(authority, actions, run, signal)
     : denyAll(actions, 'the ids of the calls in one reply must be present and distinct')
   signal.throwIfAborted()
-  stageVerdicts(recorder, verdicts)
-  return verdicts
+  const recorded = fitsOneEntry(verdicts)
+    ? verdicts
+    : denyAll(actions, 'the decisions about one reply must fit into one journal entry: propose fewer calls at once')
+  stageVerdicts(recorder, recorded)
+  return recorded
+}
+
+/** What one entry may hold beside its frame. */
+const EVIDENCE_BYTES_MAX = 960 * 1024
+/** So few always fit: a reply is bounded, and so is what policy and tools add to one call. */
+const FEW = 4
+
+function fitsOneEntry({ granted, denied }: Verdicts): boolean {
+  if (granted.length + denied.length <= FEW) return true
+  let bytes = 0
+  for (const { evidence } of [...granted, ...denied]) bytes += Buffer.byteLength(JSON.stringify(evidence))
+  return bytes <= EVIDENCE_BYTES_MAX
 }
 
 export function stageVerdicts(recorder: Recorder, { granted, denied }: Verdicts): void {

@@ -16,7 +16,7 @@ import {
   spendApproval,
   type Toolbox,
 } from '../calls/index.ts'
-import { Bug, Fault, isFault, type Json, type JsonObject, messageOf, millisecondsOf } from '../core/index.ts'
+import { Bug, cutText, Fault, isFault, type Json, type JsonObject, messageOf, millisecondsOf } from '../core/index.ts'
 import type { ProposedAction, ToolDefinition } from '../events/index.ts'
 import type { Decision, Gate, GateQuestion } from '../policy/index.ts'
 import { raceDeadline, type World } from '../world/index.ts'
@@ -162,7 +162,11 @@ function restrictionOf({ toolbox }: Authority, call: PreparedCall, run: RunConte
 type Deciders = { readonly policies: readonly string[]; readonly errors: readonly string[] }
 const NOBODY: Deciders = { policies: [], errors: [] }
 
-function denied(action: ProposedAction, reason: string, call: PreparedCall | null, by: Deciders): Denied {
+/** What a gate or a tool says is foreign text, and all decisions of a batch share one entry. */
+const REASON_UNITS_MAX = 4096
+
+function denied(action: ProposedAction, why: string, call: PreparedCall | null, by: Deciders): Denied {
+  const reason = cutText(why, REASON_UNITS_MAX)
   return {
     kind: 'Denied',
     action,
@@ -171,7 +175,7 @@ function denied(action: ProposedAction, reason: string, call: PreparedCall | nul
       action: action as unknown as Json,
       reason,
       determining_policies: by.policies,
-      ...(by.errors.length === 0 ? {} : { policy_errors: by.errors }),
+      ...(by.errors.length === 0 ? {} : { policy_errors: by.errors.map((error) => cutText(error, REASON_UNITS_MAX)) }),
       ...(call === null ? {} : { call: invocationView(call) }),
     },
   }

@@ -5,7 +5,7 @@
 import { sandboxProblems } from './canonical.ts'
 import { blockProblems, isBlock } from './check/blocks.ts'
 import { metadataProblems } from './check/metadata.ts'
-import { repeatedNames } from './check/names.ts'
+import { longNames, repeatedNames } from './check/names.ts'
 import { withSettings } from './check/with-settings.ts'
 import { inlinePolicyDiagnostics } from './compile-policy.ts'
 import type { Diagnostic } from './diagnostic.ts'
@@ -19,6 +19,7 @@ export function checkSource(parsed: Parsed): readonly Diagnostic[] {
   const problems = [
     ...metadataProblems(tree),
     ...repeatedNames(tree),
+    ...longNames(tree),
     ...tree.items.filter((item) => item.kind === 'agent').flatMap(agentProblems),
     ...tree.items.filter(isBlock).flatMap((block) => blockProblems(block, isHurt(parsed, block.span))),
   ]

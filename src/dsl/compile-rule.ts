@@ -7,6 +7,8 @@ import { type PolicyScope, placeOf, refuse as refuseAs } from './policy-scope.ts
 import type { Expression, Rule, StringLiteral } from './tree.ts'
 
 const NAME_BYTES_MAX = 256
+/** A denied run must still be able to report, so a rule about these would be ignored (9.3). */
+const EXEMPT: ReadonlySet<string> = new Set(['respond', 'terminate'])
 const EXAMPLE = 'allow: "read_file"'
 
 /** The rule, or null when something of it is refused. Says all that is wrong with it. */
@@ -64,6 +66,10 @@ function nameOf(node: StringLiteral, scope: PolicyScope): EffectName | null {
   if (bytes === 0 || bytes > NAME_BYTES_MAX) {
     const hint = `Write the name of a tool, as in ${EXAMPLE}, or "delegate::" and the name of an agent`
     return refuse(node, scope, `the name of an effect has ${bytes} bytes, and must have 1 to ${NAME_BYTES_MAX}`, hint)
+  }
+  if (EXEMPT.has(text)) {
+    const hint = 'Leave it out: replies and the end of a run are judged by the policies of the project alone'
+    return refuse(node, scope, `"${text}" is restricted by no inline policy`, hint)
   }
   if (text.includes('*')) {
     const hint = 'Write every name out, or true for every effect'

@@ -33,7 +33,7 @@ export const DIAGNOSTIC_CODES = {
   E161: 'the project has no agent under this name',
   E170: 'a policy rule that the runtime cannot enforce',
   E171: 'a condition that the runtime cannot evaluate',
-  E172: 'a limit of policies is exceeded',
+  E172: 'a limit is exceeded',
   E180: 'what a governed agent may not contain',
   W200: 'a with attribute has no effect',
   W210: 'a metadata key is unknown',

@@ -6,6 +6,7 @@ import type { RunId } from '../core/index.ts'
 import type { PublicKey } from '../keys/index.ts'
 import { budgetProblems } from './budget-links.ts'
 import { linkProblems, strangeLink } from './link-checks.ts'
+import type { RecoveryReport } from './recovery.ts'
 import type { Delegation, RunFacts } from './run-facts.ts'
 import type { JudgedRun, RunNode, RunTree } from './run-node.ts'
 import { type Above, runIn, type Visit, type Walk } from './tree-walk.ts'
@@ -92,8 +93,16 @@ function resultOf(reading: Visit['reading'], problems: readonly string[]): Pick<
       return { result: problems.length > 0 ? 'mismatch' : 'incomplete', problems }
     case 'read':
       if (problems.length > 0) return { result: 'mismatch', problems }
+      if (isLengthened(reading.report)) return { result: 'invalid', problems: [LENGTHENED] }
       return { result: reading.report.journal_complete ? 'verified' : 'incomplete', problems }
   }
+}
+
+const LENGTHENED = 'its journal holds bytes behind its end, and its writer writes nothing there'
+
+/** The last record is the last thing that the one owner of a journal writes, so no crash leaves anything behind it. */
+function isLengthened({ terminal_reason, unverified_tail_bytes }: RecoveryReport): boolean {
+  return terminal_reason !== null && unverified_tail_bytes > 0
 }
 
 function notesOn(reading: Visit['reading'], note: string | null, link: Delegation | null): readonly string[] {

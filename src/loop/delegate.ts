@@ -8,7 +8,10 @@ import { misfitOf } from '../dispatch/index.ts'
 import { isUnconfirmed, type Observation } from '../events/index.ts'
 import type { Run } from './run.ts'
 
-/** What the answers of one batch's delegations may hold together, as JSON text: all results share one journal entry. */
+/**
+ * What the answers of one batch's delegations may hold together, as JSON text. All results share one journal entry, and tools
+ * may fill most of it: their texts with half of it, and what was proposed with a quarter.
+ */
 const ANSWER_BYTES_MAX = 160 * 1024
 
 export async function delegateAll(
@@ -63,7 +66,7 @@ function observation(grant: Grant, content: string, outcome: 'result_recorded' |
     metadata: {
       effect_outcome: outcome,
       authorized_tool: sourceOf(call.action),
-      authorized_arguments: canonical('Delegate' in call.action ? call.action.Delegate : null),
+      authorized_arguments: canonical({ target: 'Delegate' in call.action ? call.action.Delegate.target : null }),
       call_fingerprint: call.fingerprint,
     },
   }

@@ -3,7 +3,7 @@
  * after it (5.6). No journal, no send; an unconfirmed or failed delivery ends the run with an error.
  */
 import type { Grant } from '../calls/index.ts'
-import { digest, Fault, type Json, messageOf } from '../core/index.ts'
+import { cutText, digest, Fault, type Json, messageOf } from '../core/index.ts'
 import { raceDeadline } from '../world/index.ts'
 import { type Finished, failedWith, type Run } from './run.ts'
 
@@ -53,7 +53,7 @@ export async function deliver(
     return known ? null : failedWith('the delivery of the reply is unconfirmed')
   } catch (error) {
     signal.throwIfAborted()
-    const text = messageOf(error).slice(0, ERROR_CHARACTERS_MAX)
+    const text = cutText(messageOf(error), ERROR_CHARACTERS_MAX)
     run.recorder.stage({ kind: 'ResponseDeliveryFinished', fingerprint, receipt: null, confirmed: false, error: text })
     return failedWith('the reply could not be delivered')
   }

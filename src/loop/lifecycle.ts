@@ -22,6 +22,8 @@ import { type Finished, failedWith, finished, type LoopResult, Run, type RunSetu
 import { takeTurn } from './turn.ts'
 
 const CLEANUP_MS = 22_000
+/** A delegated run gives up before its parent stops waiting for it, so that their ends stand in order (10.6). */
+const CHILD_CLEANUP_MS = 20_000
 
 /** Runs the loop to its end. Never rejects for what happens in the run: the result's reason says it. */
 export async function runLoop(setup: RunSetup, signal: AbortSignal): Promise<LoopResult> {
@@ -148,7 +150,8 @@ async function cleanUp(run: Run, work: () => Promise<void>): Promise<string | nu
   const { clock } = run.world
   const late = (): Error => new Fault('RUN_TIMEOUT', { message: 'they did not stop in time' })
   try {
-    const race = { clock, deadlineMs: clock.monotonicMs() + CLEANUP_MS, late }
+    const limitMs = run.setup.budget === undefined ? CLEANUP_MS : CHILD_CLEANUP_MS
+    const race = { clock, deadlineMs: clock.monotonicMs() + limitMs, late }
     await raceDeadline(race, new AbortController().signal, work)
     return null
   } catch (error) {

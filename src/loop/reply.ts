@@ -19,6 +19,8 @@ type Told = Pick<InferenceResponse, 'content' | 'tool_calls' | 'finish_reason'>
 /** A decision repeats a call up to three times in one entry, and an entry holds 1 MiB. */
 const REPLY_BYTES_MAX = 256 * 1024
 const CALLS_MAX = 128
+/** An id stands in several entries beside its call. */
+const ID_UNITS_MAX = 256
 
 export interface ReadReply extends Told {
   readonly usage: Usage
@@ -53,6 +55,8 @@ function flawOf(reply: Pick<Told, 'content' | 'tool_calls'>): string | null {
   if (!texts.every((one) => one.isWellFormed())) return 'the reply of the model is not well-formed Unicode'
   if (tool_calls.length > CALLS_MAX)
     return `the model proposed ${tool_calls.length} calls, and ${CALLS_MAX} are allowed`
+  if (tool_calls.some(({ id }) => id.length > ID_UNITS_MAX))
+    return `a call of the model has an id of more than ${ID_UNITS_MAX} characters`
   const bytes = Buffer.byteLength(canonical(reply))
   if (bytes <= REPLY_BYTES_MAX) return null
   return `the reply of the model is ${bytes} bytes long, and ${REPLY_BYTES_MAX} are allowed`

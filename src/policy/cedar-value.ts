@@ -85,7 +85,8 @@ class Converter {
       if (typeof step === 'number') path += `[${step}]`
       else path += /^[_a-zA-Z][_a-zA-Z0-9]*$/.test(step) ? `.${step}` : `[${JSON.stringify(step)}]`
     }
-    return new Unfit(`"${path.length > 160 ? `${path.slice(0, 80)}…${path.slice(-79)}` : path}" ${state}`)
+    const shown = path.length > 160 ? `${path.slice(0, 80)}…${path.slice(-79)}` : path
+    return new Unfit(`"${shown.toWellFormed()}" ${state}`)
   }
 }
 
