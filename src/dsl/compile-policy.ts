@@ -136,10 +136,9 @@ function checkNames(
 }
 
 function checkCount(policies: readonly Policy[], before: number, scope: PolicyScope): void {
-  if (before > RULES_MAX) return // told where those rules stand
   let count = before
   for (const { rules } of policies) {
-    const excess: Rule | undefined = rules[RULES_MAX - count]
+    const excess: Rule | undefined = rules[RULES_MAX - count] // none where the limit was passed before, and told there
     count += rules.length
     if (count <= RULES_MAX || excess === undefined) continue
     refuse(
