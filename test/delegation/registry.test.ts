@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { type AgentRegistry, buildRegistry } from '../../src/delegation/index.ts'
+import { checkSource, parse } from '../../src/dsl/index.ts'
 
 const of = (files: Readonly<Record<string, string>>): AgentRegistry =>
   buildRegistry(Object.entries(files).map(([file, text]) => ({ file, text })))
@@ -128,11 +129,8 @@ test('where more is wrong than is told, no agent of the file is taken for fine',
 })
 
 test('a hundred warnings keep nobody away', () => {
-  const notes = Array.from(
-    { length: 120 },
-    (_, at) => `policy p${at} { deny: "x" if context.a == 1 && context.a == "1" }`,
-  )
-  const text = `agent a { ${notes.slice(0, 60).join('\n')} }\nagent b {}`
+  const text = `agent a { capabilities = [${'"\\q", '.repeat(120)}] }\nagent b {}`
+  expect(checkSource(parse(text))).toHaveLength(100)
   expect(namesOf(of({ 'desk.symbi': text }))).toEqual(['a', 'b'])
 })
 
