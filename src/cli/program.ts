@@ -18,6 +18,7 @@ const COMMANDS: { readonly [name: string]: () => Promise<{ readonly register: Re
   invocation: () => import('./invocation.ts'),
   policy: () => import('./policy/policy.ts'),
   dsl: () => import('./dsl/dsl.ts'),
+  fmt: () => import('./fmt.ts'),
   doctor: () => import('./doctor.ts'),
 }
 

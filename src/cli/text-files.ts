@@ -19,8 +19,9 @@ export async function createTextFile(world: World, path: string, text: string): 
   }
 }
 
-export async function replaceTextFile(world: World, path: string, text: string, mode = MODE): Promise<void> {
-  const temporary = await writeTemporary(world, path, text, mode)
+/** The file has exactly the mode that is asked for; without one, what the user's mask leaves of the usual one. */
+export async function replaceTextFile(world: World, path: string, text: string, mode?: number): Promise<void> {
+  const temporary = await writeTemporary(world, path, text, mode ?? MODE, mode !== undefined)
   try {
     await world.files.rename(temporary, path)
   } catch (error) {
@@ -36,12 +37,19 @@ export async function readTextFile(world: World, path: string, bytesMax: number)
   return file === null ? null : Buffer.from(await file.readAll(bytesMax)).toString('utf8')
 }
 
-async function writeTemporary(world: World, path: string, text: string, mode: number): Promise<string> {
+async function writeTemporary(
+  world: World,
+  path: string,
+  text: string,
+  mode: number,
+  isExact = false,
+): Promise<string> {
   const random = Buffer.from(world.random.bytes(8)).toString('hex')
   const temporary = join(dirname(path), `.${basename(path)}.${random}.tmp`)
   const file = await world.files.create(temporary, mode)
   if (file === null) throw new Fault('STORAGE_FAILED', { message: 'Cannot write a temporary file: its name is taken' })
   try {
+    if (isExact) await world.files.chmod(temporary, mode) // the mask of the user may have taken something away
     await file.append(Buffer.from(text))
     await file.syncAll()
   } catch (error) {
