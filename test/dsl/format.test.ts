@@ -196,7 +196,13 @@ describe('format keeps a comment', () => {
       '}',
     ],
     ['in an empty block', 'agent a{with{ // why\n}}', 'agent a {', '    with { // why', '    }', '}'],
-    ['in the middle of a head', 'agent // which\na // and\n{}', 'agent // which', '    a // and', '{}'],
+    [
+      'in the middle of a head, without an empty line',
+      'agent // which\n\n\na // and\n\n{}',
+      'agent // which',
+      '    a // and',
+      '{}',
+    ],
     [
       'before a comma',
       'agent a { capabilities = ["x" // why\n, "y"] }',
@@ -229,14 +235,17 @@ describe('format changes nothing', () => {
     expect(format(text)).toBe(text)
   })
 
-  test('where indentation would make a source longer than one may be', () => {
+  test.each([
+    ['letters', '', 5000],
+    ['bytes', '€'.repeat(300_000), 300],
+  ])('where indentation would make a source longer than one may be, counted in %s', (_what, word, count) => {
     const depth = 200
-    const text = `metadata{a:${'['.repeat(depth)}\n${'1,\n'.repeat(5000)}${']'.repeat(depth)}}`
+    const text = `metadata{w:"${word}" a:${'['.repeat(depth)}\n${'1,\n'.repeat(count)}${']'.repeat(depth)}}`
+    expect(Buffer.byteLength(text)).toBeLessThan(SOURCE_BYTES_MAX)
     expect(followsGrammar(parse(text))).toBe(true)
-    expect(text.length * 2).toBeLessThan(SOURCE_BYTES_MAX)
+    expect(format(text)).not.toBe(text) // its brackets share a line, so nothing is far from the margin
     const opened = text.replaceAll('[', '[\n')
     expect(format(opened)).toBe(opened)
-    expect(format(text)).not.toBe(text) // its brackets share a line, so nothing is far from the margin
   })
 })
 
