@@ -2,9 +2,10 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { configurationPage, errorsPage } from '../../scripts/docs.mjs'
+import { configurationPage, errorsPage, languagePage } from '../../scripts/docs.mjs'
 import { SETTINGS } from '../../src/cli/settings.ts'
 import { CODES } from '../../src/core/index.ts'
+import { DIAGNOSTIC_CODES } from '../../src/dsl/index.ts'
 import { pathsIn, ROOT } from '../support/sources.ts'
 
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
@@ -25,6 +26,11 @@ test('docs/configuration.md lists every setting with its option, variable, membe
   const listed = new Set([...page.matchAll(/`(SYMB\w+|[A-Z]+_(?:API_KEY|BASE_URL|MODEL))`/g)].map(([, name]) => name))
   const known = new Set(Object.values<{ readonly env?: string }>(SETTINGS).map(({ env }) => env))
   expect([...listed].filter((name) => !known.has(name) && name !== 'SYMBIONT_MASTER_KEY')).toEqual([])
+})
+
+test('docs/language.md says what the table of diagnostics says', () => {
+  const page = read('docs/language.md')
+  expect(page, 'run "npm run docs"').toBe(languagePage(page, DIAGNOSTIC_CODES))
 })
 
 test('docs/dependencies.md lists every dependency with its version and licence, and nothing else', () => {
