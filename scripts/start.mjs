@@ -51,15 +51,14 @@ export function needsProject(args, project) {
 }
 
 /**
- * Creates the project. What it prints is for people, and goes to stderr.
+ * Creates the project, with agents that the coordinator can hand tasks to. What it prints is for people, and goes to stderr.
  *
  * @param {string} program the file behind the command `symbi`
  * @param {string} project
  */
 export function createProject(program, project) {
-  const done = spawnSync(process.execPath, [program, 'init', '--project', project, '--no-interact'], {
-    stdio: ['ignore', 2, 2],
-  })
+  const init = ['init', '--project', project, '--profile', 'multi-agent', '--no-interact']
+  const done = spawnSync(process.execPath, [program, ...init], { stdio: ['ignore', 2, 2] })
   if (done.error !== undefined) throw done.error
   if (done.status === 0) return
   throw new Stop(`Cannot create the project in "${project}": symbi init ended with ${done.status ?? done.signal}`, {

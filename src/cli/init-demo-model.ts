@@ -70,9 +70,9 @@ function introduces(known: string): Rule {
 
 const QUESTIONS =
   '"Inspect system health", "Show the metrics", "List the agents", "List the schedules" and "Is the scheduler well?"'
-const TASKS =
-  '"Let the reviewer inspect the system", "Ask the operator", and "Let the reviewer list the schedules", which its own ' +
-  'policy denies'
+/** What shows a new project hand over a task. */
+export const DEMO_TASK = 'Let the reviewer inspect the system'
+const TASKS = `"${DEMO_TASK}", "Ask the operator", and "Let the reviewer list the schedules", which policy denies it`
 
 export const DEMO_MODEL_FILE = 'demo-model.json'
 export const DEMO_MODEL_TEXT = script([...MONITORING, introduces(QUESTIONS)])

@@ -1,6 +1,6 @@
 /** What a new project holds beside its settings, by profile. Each one starts with no more than it can show. */
 import { ASSISTANT_AGENT, OPERATOR_AGENT, REVIEWER_AGENT } from './init-agents.ts'
-import { DEMO_MODEL_TEXT, DEMO_MODEL_WITH_WORKERS_TEXT } from './init-demo-model.ts'
+import { DEMO_MODEL_TEXT, DEMO_MODEL_WITH_WORKERS_TEXT, DEMO_TASK } from './init-demo-model.ts'
 import { DEFAULT_POLICY, DELEGATION_POLICY, MONITORING_POLICY, RUN_POLICY } from './init-texts.ts'
 
 /** Texts by their path in a folder. */
@@ -48,7 +48,7 @@ export const PROFILES: ReadonlyMap<string, Profile> = new Map([
         'run/monitoring.cedar': RUN_POLICY,
       },
       demoModel: DEMO_MODEL_WITH_WORKERS_TEXT,
-      tryOut: { says: 'Then hand over a task', words: ['chat', 'Let the reviewer inspect the system'] },
+      tryOut: { says: 'Then hand over a task', words: ['chat', DEMO_TASK] },
     },
   ],
 ])

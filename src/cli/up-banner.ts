@@ -1,9 +1,11 @@
 /** What `symbi up` says to a person when it is ready: what runs, what is allowed, who may connect, and what to type next. */
 import { VERSION } from '../core/index.ts'
+import type { AgentRegistry } from '../delegation/index.ts'
 import type { PolicyNews } from '../policy/index.ts'
 import type { Project } from '../runtime/index.ts'
 import type { Access } from './access.ts'
 import type { Console } from './console.ts'
+import { DEMO_TASK } from './init-demo-model.ts'
 import type { Model } from './model.ts'
 import { plain } from './text-table.ts'
 import { near, typed } from './typed.ts'
@@ -14,6 +16,7 @@ export interface BannerFacts {
   readonly project: Project
   /** Null where policy is switched off. */
   readonly policies: PolicyNews | null
+  readonly agents: AgentRegistry
   readonly model: Model
   readonly access: Access
   readonly paint: Console['paint']
@@ -29,11 +32,15 @@ export function banner(facts: BannerFacts): readonly string[] {
     row('address', `${facts.url}, chat at ${facts.chatUrl}`),
     row('project', place),
     policyRow(facts, row),
+    ...agentRows(facts, row),
     row('model', modelText(facts.model)),
     row('access', accessText(facts.access, near(project.chatTokenFile))),
     '',
     'Chat with it, in a second terminal in this folder:',
     `  ${paint('cyan', typed('chat', 'Inspect system health', ...where))}`,
+    ...(handsOver(facts)
+      ? ['Have it hand a task to one of its agents:', `  ${paint('cyan', typed('chat', DEMO_TASK, ...where))}`]
+      : []),
     'Verify what it did:',
     `  ${paint('cyan', typed('audit', 'verify', ...where))}`,
     'Ctrl-C stops it.',
@@ -60,6 +67,23 @@ function policyRow({ policies, paint }: BannerFacts, row: (name: string, text: s
     case 'Emptied':
       return paint('red', row('policies', 'all gone, so everything is denied'))
   }
+}
+
+const NAMES_MAX = 8
+
+function agentRows({ agents, paint }: BannerFacts, row: (name: string, text: string) => string): readonly string[] {
+  const names = agents.targets.slice(0, NAMES_MAX).map(({ name }) => name)
+  const more = agents.targets.length > NAMES_MAX ? ` and ${agents.targets.length - NAMES_MAX} more` : ''
+  const lost = [...agents.unavailable.keys()].slice(0, NAMES_MAX).join(', ')
+  return [
+    ...(names.length === 0 ? [] : [row('agents', `${names.join(', ')}${more}`)]),
+    ...(lost === '' ? [] : [paint('yellow', row('', `cannot be used: ${lost}; "symbi dsl --check" says why`))]),
+  ]
+}
+
+/** Only the demo model of a project with workers is known to understand the task. */
+function handsOver({ model, agents }: BannerFacts): boolean {
+  return model.isDemo && agents.targets.some(({ name }) => name === 'reviewer')
 }
 
 function modelText({ provider, isDemo }: Model): string {

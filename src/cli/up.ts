@@ -50,12 +50,13 @@ async function up(cli: Cli, options: CommonOptions): Promise<number> {
       report: (what, error) => log.write('error', what, { error }),
       ...(config.insecureAllowAll ? { insecureAllowAll: openGate(cli, log) } : {}),
     })
+    for (const [name, reason] of runtime.agents.unavailable) log.write('warn', 'agent cannot be used', { name, reason })
     try {
       const service = await serve(runtime, { ...serveOptions(config), log })
       try {
         const { url, chatUrl } = service.server
         const access = await accessOf(world, project, config)
-        const facts = { url, chatUrl, project, policies, model, access, paint: console.paint }
+        const facts = { url, chatUrl, project, policies, agents: runtime.agents, model, access, paint: console.paint }
         const lines = options.json ? [JSON.stringify({ event: 'listening', api: url, ws: chatUrl })] : banner(facts)
         for (const line of lines) console.result(line)
         return await untilTheEnd(service, stopping, cli, options.json === true, log)

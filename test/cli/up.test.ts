@@ -92,6 +92,30 @@ Ctrl-C stops it.
 `)
 })
 
+test('up names the agents that can be given tasks, and those that cannot be used', async () => {
+  await using folder = await temporaryFolder()
+  await symbi(['init', '--project', folder.path, '--profile', 'multi-agent'])
+  await writeFile(folder.of('agents', 'broken.symbi'), 'agent broken {\n')
+  const running = start(['up', '--port', '0', '--log-level', 'warn'], { cwd: folder.path })
+  await running.printed('stdout', 'Ctrl-C')
+  running.child.kill('SIGTERM')
+  const { stdout, stderr } = await running.ended
+  expect(stdout).toContain(`
+  agents    operator, reviewer
+            cannot be used: broken; "symbi dsl --check" says why
+  model `)
+  expect(stdout).toMatch(
+    /\nHave it hand a task to one of its agents:\n {2}\S.* chat "Let the reviewer inspect the system"\n/,
+  )
+  expect(jsonLines(stderr)).toMatchObject([
+    {
+      event: 'agent cannot be used',
+      name: 'broken',
+      reason: expect.stringMatching(/^agents\/broken\.symbi:1:14: E101/),
+    },
+  ])
+})
+
 describe('up refuses', () => {
   test('a second server on the project, and says who holds it', async () => {
     await using project = await demoProject()

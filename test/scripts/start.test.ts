@@ -57,6 +57,8 @@ describe('the project', () => {
       'init',
       '--project',
       '/some/project',
+      '--profile',
+      'multi-agent',
       '--no-interact',
     ])
   })
