@@ -103,6 +103,17 @@ agents/two.symbi: ok, 2 agents: proof_reader, fact_checker
     }
   })
 
+  test('says once what is refused, without the warning about the same place', async () => {
+    const { stdout } = await inProcess(['dsl', '--check', '--json', '-c', 'agent x { with memory = "1GB" {} }'])
+    expect(codesOf(stdout)).toEqual(['E180'])
+  })
+
+  test('judges no more agents of a file than a project may have', async () => {
+    const many = Array.from({ length: 1025 }, (_, at) => `agent a${at} {}`).join('\n')
+    const { code, stdout } = await inProcess(['dsl', '--check', '--json', '-c', many])
+    expect([code, codesOf(stdout), rows(stdout)[0]?.agents]).toEqual([1, ['E172'], []])
+  })
+
   test('with --json is one object a file, and nothing else', async () => {
     await using folder = await agentFiles({ 'bad.symbi': 'agnet x {}\n', 'good.symbi': 'agent good {}\n' })
     const { code, stdout } = await check(folder, '--json', folder.of('agents'))

@@ -66,6 +66,7 @@ export async function examine(world: World, source: SourceText, names: ProjectNa
   if (!followsGrammar(parsed)) return { ...base, findings: found, agents: [] }
 
   const agents = agentsOf(parsed.tree)
+  if (agents.length > AGENTS_MAX) return { ...base, findings: inOrder([...found, crowd(agents, parsed)]), agents: [] }
   if (agents.length === 0) return { ...base, findings: inOrder([...found, ...idleBlocks(parsed)]), agents: [] }
   const known = knownEffects(
     names,
@@ -77,7 +78,7 @@ export async function examine(world: World, source: SourceText, names: ProjectNa
   for (const agent of agents) {
     const [started, delegated] = [lenient(agent), canonical(agent)]
     findings.push(...problemsOf(started).map(byEveryRoute), ...problemsOf(delegated).map(byDelegation))
-    const { policy } = compileInlinePolicy(parsed, agent)
+    const policy = started.kind === 'Usable' ? started.target.policy : compileInlinePolicy(parsed, agent).policy
     if (policy !== null) findings.push(...unknownNames(policy, known).map(byEveryRoute))
     const rival = inProject && delegated.kind === 'Usable' ? rivalOf(agent, parsed, names) : null
     if (rival !== null) findings.push(byDelegation(rival))
@@ -92,6 +93,16 @@ const byEveryRoute = (diagnostic: Diagnostic): Finding => ({
 })
 
 const byDelegation = (diagnostic: Diagnostic): Finding => ({ diagnostic, refusedBy: 'delegation' })
+
+/** As many as a whole project may declare; each is judged with all of its file. */
+const AGENTS_MAX = 1024
+
+function crowd(agents: readonly Agent[], { lines }: Parsed): Finding {
+  const [start, end] = [lines.positionAt(0), lines.positionAt(0)]
+  const message = `the source declares ${agents.length} agents, and at most ${AGENTS_MAX} are judged`
+  const hint = 'Divide it into several files'
+  return byEveryRoute({ kind: 'unsupported', code: 'E172', message, hint, start, end, related: [] })
+}
 
 /** In a file with an agent it is this agent that is refused; in one without, nobody else would say that nothing happens. */
 function idleBlocks({ tree, lines }: Parsed): readonly Finding[] {
