@@ -3,14 +3,9 @@
  * changes nothing: it only says what is on disk, and only when the signed journal says the same.
  */
 import { canonical, Fault, fits, type Json, shapes, type TypeOf } from '../core/index.ts'
-import {
-  type AuditReference,
-  actionShape,
-  type Entry,
-  type TerminationReason,
-  terminationShape,
-} from '../events/index.ts'
+import { type AuditReference, type Entry, type TerminationReason, terminationShape } from '../events/index.ts'
 import type { Existing } from '../invocations/index.ts'
+import { answerIn } from '../journal/index.ts'
 import type { LoopResult } from '../loop/index.ts'
 import type { ServerMessage } from './messages.ts'
 import { errorMessage } from './problems.ts'
@@ -39,17 +34,6 @@ export function agreesWithJournal(saved: Json, entries: readonly Entry[]): boole
   if (!fits(savedShape, saved) || end?.kind !== 'Terminated') return false
   if (canonical(saved.termination_reason) !== canonical(end.reason)) return false
   return !saved.completed || saved.output === answerIn(entries)
-}
-
-/** The last answer that policy let out, or null. */
-export function answerIn(entries: readonly Entry[]): string | null {
-  const judged = entries.findLast(({ event }) => event.kind === 'PolicyEvaluated')?.event
-  const calls = judged?.kind === 'PolicyEvaluated' ? (judged.approved_calls ?? []) : []
-  const answers = calls.flatMap(({ action }) => {
-    if (!fits(actionShape, action)) return []
-    return 'Respond' in action ? [action.Respond.content] : 'Terminate' in action ? [action.Terminate.output] : []
-  })
-  return answers.at(-1) ?? null
 }
 
 /** The final message of a recorded run; `AUDIT_UNAVAILABLE` when the saved result contradicts itself. */

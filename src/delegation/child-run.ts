@@ -6,7 +6,7 @@
 import type { BudgetScope } from '../budget/index.ts'
 import { canonical, deepFreeze, durationOf, Fault, type JsonObject, millisecondsOf } from '../core/index.ts'
 import { DEFAULT_LOOP_CONFIG, type EventOf, type LoopConfig, type TerminationReason } from '../events/index.ts'
-import { type Journal, recoveryReport, verifyRunPrefix } from '../journal/index.ts'
+import { answerIn, type Journal, recoveryReport, verifyRunPrefix } from '../journal/index.ts'
 import { parsePublicKey } from '../keys/index.ts'
 import { type LoopResult, runLoop } from '../loop/index.ts'
 import { restrictedBy } from '../policy/index.ts'
@@ -108,7 +108,9 @@ async function requireProven(world: World, { audit }: Journal, result: LoopResul
   const last = prefix.entries.at(-1)?.event
   if (last?.kind !== 'Terminated' || prefix.unverified_tail_bytes > 0) throw unproven('its journal lacks its end')
   if (canonical(last.reason) !== canonical(result.termination_reason)) throw unproven('its journal says another end')
-  if (last.reason === 'Completed' && recoveryReport(prefix).requires_reconciliation) {
+  if (last.reason !== 'Completed') return
+  if (answerIn(prefix.entries) !== result.output) throw unproven('its journal says another answer')
+  if (recoveryReport(prefix).requires_reconciliation) {
     throw unproven('it completed, and its journal leaves something unknown')
   }
 }

@@ -44,12 +44,12 @@ export async function delegate(
   const refusal = refusalOf(scope, errand) ?? misfit(scope, errand)
   if (refusal !== null) return refused(refusal)
   signal.throwIfAborted()
+  const allowance = allowanceOf(errand)
+  if (allowance === null) return refused('this run and its delegations have too many token allowances already')
   const { principal } = errand.target
   await using journal = await createJournal(scope.world, { directory: scope.governedFolder, principal })
   const stale = misfit(scope, errand)
   if (stale !== null) return refused(stale) // nothing began: the child's journal stays empty
-  const allowance = allowanceOf(errand)
-  if (allowance === null) return refused('no token allowance is left for another run')
   const started = await begin(scope, errand, journal, signal)
   const late = misfit(scope, errand)
   if (late !== null) return unconfirmed(errand, `it was not carried out: ${late}`)
@@ -81,7 +81,7 @@ function misfit({ world }: DelegationScope, { grant, parent }: Errand): string |
   return misfitOf(grant, parent.context, world.clock.monotonicMs())
 }
 
-/** A share of the parent's tokens, or null when there are too many shares. */
+/** A share of the parent's tokens, or null when there are too many shares already. */
 function allowanceOf({ parent: { budget, context } }: Errand): ReturnType<DelegatingRun['budget']['child']> | null {
   try {
     return budget.child(Math.min(context.config.max_total_tokens, budget.limit))

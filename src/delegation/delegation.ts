@@ -45,10 +45,13 @@ export function openDelegation(parts: DelegationParts, world: World): Delegation
         const outcome = delegate({ ...parts, world, toolbox, family }, grant, parent, signal).finally(() =>
           signal.removeEventListener('abort', cancel),
         )
-        family.children.push(outcome)
-        return await outcome
+        family.children.add(outcome)
+        try {
+          return await outcome
+        } finally {
+          family.children.delete(outcome)
+        }
       },
-      cancelRun: (runKey) => families.get(runKey)?.cancel.abort(cancelled()),
       async cleanUp(runKey) {
         const family = families.get(runKey)
         if (family === undefined) return
@@ -63,13 +66,14 @@ export function openDelegation(parts: DelegationParts, world: World): Delegation
 /** The children of one parent run. */
 export interface Family {
   readonly cancel: AbortController
-  readonly children: Promise<unknown>[]
+  /** Those that are at work. */
+  readonly children: Set<Promise<unknown>>
   /** Ids of calls whose delegation began. The journal knows one by run and call id, so no id may begin a second. */
   readonly begun: Set<string>
 }
 
 function newFamily(): Family {
-  return { cancel: new AbortController(), children: [], begun: new Set() }
+  return { cancel: new AbortController(), children: new Set(), begun: new Set() }
 }
 
 function cancelled(): Fault {

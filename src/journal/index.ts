@@ -15,6 +15,7 @@ export type {
 } from '../events/index.ts'
 export { type PublicKey, parsePublicKey, type SigningKey } from '../keys/index.ts'
 export { nodeWorld, type World } from '../world/index.ts'
+export { answerIn } from './answer.ts'
 export type { VerifiedPrefix } from './evidence.ts'
 export { type BufferedLog, bufferedLog, streamingLog } from './other-logs.ts'
 export { type Located, locateJournal, type NamedJournal, type Reading } from './read-linked.ts'

@@ -6,7 +6,7 @@ import { type Grant, isTerminal, spend } from '../calls/index.ts'
 import { durationOf } from '../core/index.ts'
 import { dispatchGrants, misfitOf } from '../dispatch/index.ts'
 import { isUnconfirmed, type Observation } from '../events/index.ts'
-import { delegateAll } from './delegate.ts'
+import { delegateAll } from './delegate-batch.ts'
 import { deliver } from './delivery.ts'
 import { type Gated, tellDenial } from './gate.ts'
 import type { Finished, Run } from './run.ts'
@@ -33,6 +33,7 @@ export async function act(run: Run, gated: Gated, signal: AbortSignal): Promise<
     run.context(),
     signal,
   )
+  // tools first, whatever the order of the model (5.6): a run of minutes must not let their grants grow old
   const observations = [...executed, ...(await delegateAll(run, fitting.filter(isDelegation), executed, signal))]
   for (const observation of observations) tellResult(run, observation)
   recordBatch(run, observations, startedMs)

@@ -15,13 +15,12 @@ export const DELEGATE_TOOL = 'delegate'
 
 export interface Delegates {
   /**
-   * Runs one granted delegation to its recorded end, and spends the grant. Rejects when evidence that must exist cannot be
+   * Runs one granted delegation to its recorded end, and spends the grant. The signal ends it, and its end is recorded all the
+   * same: `cleanUp` waits for that. Rejects when evidence that must exist cannot be
    * written or does not verify: then the parent stops with an error, and nothing is tried again (law 6).
    */
   delegate(grant: Grant, parent: DelegatingRun, signal: AbortSignal): Promise<Delegated>
-  /** Tells the children of a run to stop, without waiting. */
-  cancelRun(runKey: string): void
-  /** Waits until every child of the run has recorded its end, and forgets the run. */
+  /** Ends every child of the run that is still at work, waits until all of them recorded their end, and forgets the run. */
   cleanUp(runKey: string): Promise<void>
 }
 

@@ -81,11 +81,11 @@ async function body(run: Run, signal: AbortSignal): Promise<Ended> {
     return { ...(await raceDeadline(race, signal, (inner) => turns(run, inner))), interrupted: false }
   } catch (error) {
     if (signal.aborted) {
-      cancelWorkers(run)
+      run.setup.toolbox.cancelRun(runKeyOf(run.context()))
       return { ...failedWith('the execution was cancelled'), interrupted: true }
     }
     if (isFault(error, 'RUN_TIMEOUT')) {
-      cancelWorkers(run)
+      run.setup.toolbox.cancelRun(runKeyOf(run.context()))
       await run.budget.abandonOutstanding() // before the hand-over, so that the settlements are among what is staged
       return { ...finished('Timeout'), interrupted: true }
     }
@@ -136,13 +136,6 @@ async function end(run: Run, ended: Ended): Promise<LoopResult> {
     durationMs,
     messages: ended.interrupted ? [] : run.messages,
   }
-}
-
-function cancelWorkers(run: Run): void {
-  const { delegates, toolbox } = run.setup
-  const runKey = runKeyOf(run.context())
-  delegates?.cancelRun(runKey)
-  toolbox.cancelRun(runKey)
 }
 
 /** Null when the workers of the run are gone, or why we cannot say so. */

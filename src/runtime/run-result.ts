@@ -2,9 +2,10 @@
  * The result that the claim of an agent's run keeps. A replay only says what is on disk, and only when the signed journal says
  * the same.
  */
-import { answerIn } from '../coordinator/index.ts'
+
 import { canonical, Fault, fits, type Json, shapes, type TypeOf } from '../core/index.ts'
 import { type Entry, terminationShape } from '../events/index.ts'
+import { answerIn } from '../journal/index.ts'
 import type { LoopResult } from '../loop/index.ts'
 
 const runResultShape = shapes.object({

@@ -1,10 +1,9 @@
 /**
- * The granted delegations of a batch, one after another, and what the model is told of them. None starts once anything
- * of the batch is unconfirmed (law 4), and each grant is looked at again, because the one before may have taken its time.
+ * The granted delegations of a batch, one after another, and what the model is told of them. None starts once anything of
+ * the batch is unconfirmed (law 4). That a grant still fits is asked again where a delegation begins.
  */
 import { callIdOf, type Grant, sourceOf } from '../calls/index.ts'
 import { canonical } from '../core/index.ts'
-import { misfitOf } from '../dispatch/index.ts'
 import { isUnconfirmed, type Observation } from '../events/index.ts'
 import type { Run } from './run.ts'
 
@@ -34,8 +33,6 @@ export async function delegateAll(
 async function delegate(run: Run, grant: Grant, roomBytes: number, signal: AbortSignal): Promise<Observation> {
   const { delegates, provider, gate } = run.setup
   if (delegates === undefined) return refused(grant, 'this run cannot delegate')
-  const misfit = misfitOf(grant, run.context(), run.world.clock.monotonicMs())
-  if (misfit !== null) return refused(grant, misfit)
   const parent = { context: run.context(), recorder: run.recorder, budget: run.budget, provider, gate }
   const outcome = await delegates.delegate(grant, parent, signal)
   switch (outcome.kind) {
