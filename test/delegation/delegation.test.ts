@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { Fault, hexHash } from '../../src/core/index.ts'
 import type { Entry } from '../../src/events/index.ts'
-import { deny } from '../../src/policy/index.ts'
+import { deny, type GateQuestion } from '../../src/policy/index.ts'
 import { nodeWorld } from '../../src/world/index.ts'
 import { delegationTrial } from '../support/delegation.ts'
 import { gateOf } from '../support/gates.ts'
@@ -241,6 +241,7 @@ describe('a delegation that does not complete', () => {
     })
     expect(await trial.run(cancel.signal)).toMatchObject({ termination_reason: { Error: {} } })
     expect(aborted).toEqual([true])
+    expect(trial.childModel.asked).toHaveLength(1)
     const [child] = await trial.children()
     expect(child?.at(-1)?.event).toMatchObject({ kind: 'Terminated', reason: { Error: {} } })
     expect(trial.log.kinds().at(-1)).toBe('Terminated')
@@ -286,5 +287,132 @@ describe('a delegation that does not complete', () => {
     expect(trial.log.all('DelegationFinished')).toEqual([])
     const [child] = await trial.children()
     expect(child?.at(-1)?.event).toMatchObject({ kind: 'Terminated', reason: 'Completed' })
+  })
+})
+
+describe('whatever a model or a gate sends', () => {
+  test.each([
+    ['a tool name that is cut inside a character', `${'x'.repeat(127)}😀`, '{}'],
+    ['an argument name that is cut inside a character', 'look', `{"${'x'.repeat(63)}😀":1}`],
+  ])('%s is a denial, and the end of the run is recorded', async (_what, name, args) => {
+    const tool = toolOf('look')
+    const strict = {
+      ...tool,
+      definition: { ...tool.definition, parameters: { type: 'object', properties: { a: {} } } },
+    }
+    const calls = { tool_calls: [{ id: 'c', name, arguments: args }] }
+    await using trial = await delegationTrial({ parent: [calls, { content: 'went on' }], tool: strict })
+    expect(await trial.run()).toMatchObject({ termination_reason: 'Completed', output: 'went on' })
+    expect(JSON.stringify(trial.log.all('PolicyEvaluated')).isWellFormed()).toBe(true)
+  })
+
+  test('a gate that throws half a character, or a text without end, is a denial of bounded length', async () => {
+    const gate = {
+      ...gateOf(() => ({ kind: 'Allow', policies: [] })),
+      decide: async ({ call }: GateQuestion) => {
+        if ('Delegate' in call.action) throw new Error(`\ud800${'y'.repeat(3_000_000)}`)
+        return { kind: 'Allow' as const, policies: [] }
+      },
+    }
+    await using trial = await delegationTrial({ parent: [ask('d1'), { content: 'went on' }], setup: { gate } })
+    expect(await trial.run()).toMatchObject({ termination_reason: 'Completed' })
+    const [denied] = trial.log.all('PolicyEvaluated')[0]?.denied_calls ?? []
+    expect(JSON.stringify(denied).length).toBeLessThan(10_000)
+  })
+
+  test('decisions that would not fit into one journal entry are denials, and no delegation begins', async () => {
+    const policies = Array.from({ length: 100 }, (_, index) => `policy p${index}_${'x'.repeat(110)} { allow: true }`)
+    const sources = { 'reviewer.symbi': `agent reviewer { ${policies.join('\n')} }` }
+    const calls = Array.from({ length: 100 }, (_, index) => ({
+      id: `d${index}`,
+      name: 'delegate',
+      arguments: '{"agent":"reviewer","task":"t"}',
+    }))
+    await using trial = await delegationTrial({ sources, parent: [{ tool_calls: calls }, { content: 'went on' }] })
+    expect(await trial.run()).toMatchObject({ termination_reason: 'Completed', output: 'went on' })
+    expect(trial.log.all('PolicyEvaluated')[0]).toMatchObject({ action_count: 100, denied_count: 100 })
+    expect(trial.log.all('DelegationStarted')).toEqual([])
+    const line = Buffer.byteLength(JSON.stringify(trial.log.all('PolicyEvaluated')[0]))
+    expect(line).toBeLessThan(1024 * 1024)
+  })
+
+  test('a call id of more than 256 characters proposes nothing', async () => {
+    await using trial = await delegationTrial({ parent: [ask('d'.repeat(257))] })
+    expect(await trial.run()).toMatchObject({
+      termination_reason: { Error: { message: expect.stringContaining('256') } },
+    })
+    expect(trial.log.kinds().at(-1)).toBe('Terminated')
+  })
+
+  test('a child that asks for a delegation of its own is told that no such tool is offered', async () => {
+    await using trial = await delegationTrial({
+      parent: [ask('d1'), { content: 'done' }],
+      child: [ask('d2'), { content: 'I could not' }],
+    })
+    expect(await trial.run()).toMatchObject({ termination_reason: 'Completed' })
+    expect(trial.childModel.asked[1]?.conversation.messages.at(-1)).toMatchObject({
+      role: 'tool',
+      content: expect.stringContaining('[Policy denied]'),
+    })
+    expect(await trial.children()).toHaveLength(1)
+  })
+})
+
+describe('a delegation whose time is over', () => {
+  /** A real world whose monotonic clock a test can set forward. */
+  const steppedWorld = () => {
+    const real = nodeWorld()
+    const at = { laterMs: 0 }
+    const clock = { ...real.clock, monotonicMs: () => real.clock.monotonicMs() + at.laterMs }
+    return { at, world: { ...real, clock } }
+  }
+
+  test('before it begins is refused, and nothing was started', async () => {
+    const { at, world } = steppedWorld()
+    const open: typeof world.files.open = (path, ...rest) => {
+      if (path.endsWith('.jsonl')) at.laterMs += 31_000 // the first child is read back: the grants of the batch are over
+      return world.files.open(path, ...rest)
+    }
+    const both = {
+      tool_calls: ['d1', 'd2'].map((id) => ({ id, name: 'delegate', arguments: '{"agent":"reviewer","task":"t"}' })),
+    }
+    await using trial = await delegationTrial({
+      world: { ...world, files: { ...world.files, open } },
+      parent: [both, { content: 'went on' }],
+    })
+    expect(await trial.run()).toMatchObject({ termination_reason: 'Completed', output: 'went on' })
+    expect(trial.log.all('DelegationStarted')).toHaveLength(1)
+    expect(trial.parentModel.asked[1]?.conversation.messages.at(-1)).toMatchObject({
+      tool_call_id: 'd2',
+      content: expect.stringContaining('the grant has expired'),
+    })
+  })
+
+  test('after its intent is durable is unconfirmed, and the child never begins', async () => {
+    const { at, world } = steppedWorld()
+    await using trial = await delegationTrial({ world, parent: [ask('d1')] })
+    const append = trial.log.append.bind(trial.log)
+    trial.log.append = async (entries) => {
+      await append(entries)
+      if (entries.some(({ event }) => event.kind === 'DelegationStarted')) at.laterMs += 31_000
+    }
+    expect(await trial.run()).toMatchObject({ termination_reason: 'UnconfirmedEffects' })
+    expect(trial.childModel.asked).toEqual([])
+    expect(trial.log.all('DelegationFinished')).toEqual([])
+    expect(await trial.children()).toEqual([[]])
+  })
+
+  test('because its parent reaches the limit of its own ends with the parent, and both ends are recorded', async () => {
+    await using trial = await delegationTrial({
+      parent: [ask('d1')],
+      child: [forever],
+      limits: { timeout: { secs: 1, nanos: 0 } },
+    })
+    const { termination_reason } = await trial.run()
+    expect(['Timeout', 'UnconfirmedEffects']).toContain(termination_reason) // both limits are the same second
+    const [child] = await trial.children()
+    expect(child?.at(-1)?.event).toMatchObject({ kind: 'Terminated' })
+    expect(trial.log.kinds().at(-1)).toBe('Terminated')
+    expect(String(child?.at(-1)?.timestamp) <= String(trial.log.entries.at(-1)?.timestamp)).toBe(true)
   })
 })
