@@ -75,6 +75,7 @@ describe('items', () => {
     ['a policy', 'policy p { allow: "x" }', 'policy p allow: "x"', 'E100 1:10'],
     ['every effect', 'policy p { allow: a deny: b require: c audit: d }', 'policy p { forbid: a }', 'E100 1:12'],
     ['a condition', 'policy p { allow: "x" if a == 1 deny: "y" }', 'policy p { allow: "x" if }', 'E100 1:26'],
+    ['a rule that names something', 'policy p { allow: x if a }', 'policy p { allow: if a }', 'E100 1:19'],
     ['a rule in an agent', 'agent a { policy p { deny: true } }', 'agent a { policy p { deny true } }', 'E100 1:27'],
     [
       'a rule whose effect is a name',

@@ -8,11 +8,8 @@ import type { Cursor } from './cursor.ts'
 import { closeList, readName } from './names.ts'
 import { readPrimary } from './primary.ts'
 
-/**
- * In the head of an `if`, `for` or `match` a brace opens the block, and no record. In a rule `if` begins the condition, and no
- * expression. Brackets lift both.
- */
-export type Place = 'anywhere' | 'head' | 'rule'
+/** Where a brace would open the block of an `if`, `for` or `match`, an expression must not take it for a record. */
+export type Place = 'anywhere' | 'head'
 
 const PRECEDENCE: ReadonlyMap<string, number> = new Map([
   ['||', 1],

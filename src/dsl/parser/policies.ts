@@ -42,8 +42,9 @@ function readRule(cursor: Cursor): Rule {
   const effect = token.text as RuleEffect // refuseRule does not return
   cursor.next()
   if (!cursor.take(':')) refuseColon(cursor, effect)
-  const selector = readExpression(cursor, 'rule')
-  const condition = cursor.takeWord('if') ? readCondition(cursor, 'rule') : null
+  if (cursor.isWord('if')) cursor.fail('a rule names something before its condition', { hint: `Write ${RULE}` })
+  const selector = readExpression(cursor)
+  const condition = cursor.takeWord('if') ? readCondition(cursor, 'anywhere') : null
   const span = cursor.span(token.start)
   if (cursor.is(',') || cursor.is(';')) {
     cursor.report(`a rule does not end with ${described(cursor.token)}`, {

@@ -25,7 +25,7 @@ export function readPrimary(cursor: Cursor, place: Place): Expression {
   }
   if (isMark(token, '[')) return readArray(cursor)
   if (isMark(token, '(')) return readGroup(cursor)
-  if (isMark(token, '{') && place !== 'head') return readRecord(cursor)
+  if (isMark(token, '{') && place === 'anywhere') return readRecord(cursor)
   cursor.fail(`a value is expected, and ${described(token)} stands there`)
 }
 
@@ -68,10 +68,7 @@ const EFFECTS = new Set(['allow', 'deny', 'require', 'audit'])
 function readWordExpression(cursor: Cursor, place: Place): Expression {
   const { token } = cursor
   const next = cursor.ahead()
-  if (token.text === 'if') {
-    if (place === 'rule') cursor.fail('a value is expected, and "if" stands there')
-    return readIfExpression(cursor)
-  }
+  if (token.text === 'if') return readIfExpression(cursor)
   if (token.text === 'in') cursor.fail('a value is expected before "in"')
   // the next rule has begun: it must not become a part of this one
   if (EFFECTS.has(token.text) && isMark(next, ':')) {
