@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import { listKeys } from '../access/index.ts'
 import { isFault } from '../core/index.ts'
+import { buildRegistry, readAgentFolder } from '../delegation/index.ts'
 import { readSigningKey } from '../journal/index.ts'
 import { checkPolicies, describeProblem } from '../policy/index.ts'
 import type { Project } from '../runtime/index.ts'
@@ -107,6 +108,22 @@ export async function checkPolicyFiles(patient: Patient): Promise<Finding> {
     )
   }
   return problems.length === 0 ? ok(found) : warning(found, 'Run "symbi policy check" for the places', items)
+}
+
+/** Every file of agents is parsed, as the start of a server would. */
+export async function checkAgents(patient: Patient): Promise<Finding> {
+  const { files } = await readAgentFolder(patient.world, projectOf(patient).agentFolder)
+  const { targets, unavailable } = buildRegistry(files)
+  if (files.length === 0) return ok('none: the project has no agents')
+  const found = `${counted(targets.length, 'agent')} can be delegated to, in ${counted(files.length, 'file')}`
+  if (unavailable.size === 0) return ok(found)
+  const lost = counted(unavailable.size, 'name cannot be used', 'names cannot be used')
+  const items = [...unavailable].map(([name, reason]) => `${name}: ${reason}`)
+  return warning(
+    `${found}; ${lost}`,
+    'Run "symbi dsl --check" on the files, and start the server again when they are mended',
+    items,
+  )
 }
 
 /** Whether a provider could be made from the settings. It is not asked anything. */

@@ -12,7 +12,14 @@ import type { Console } from './console.ts'
 import { checkClaims } from './doctor-claims.ts'
 import { checkJournals } from './doctor-journals.ts'
 import { checkDisk, checkNode, checkPlatform, checkPort } from './doctor-machine.ts'
-import { checkLayout, checkModel, checkModes, checkPolicyFiles, checkSigningKey } from './doctor-project.ts'
+import {
+  checkAgents,
+  checkLayout,
+  checkModel,
+  checkModes,
+  checkPolicyFiles,
+  checkSigningKey,
+} from './doctor-project.ts'
 import { type Finding, failed, guarded, ok, type Patient, type Row, skipped } from './doctor-rows.ts'
 import { plain, textTable } from './text-table.ts'
 
@@ -41,6 +48,7 @@ const CHECKS: readonly Check[] = [
   { check: 'disk', level: 'required', needs: 'project', look: checkDisk },
   { check: 'signing key', level: 'required', needs: 'project', look: checkSigningKey },
   { check: 'policies', level: 'required', needs: 'project', look: checkPolicyFiles },
+  { check: 'agents', level: 'required', needs: 'project', look: checkAgents },
   { check: 'model', level: 'required', needs: 'configuration', look: checkModel },
   { check: 'port', level: 'required', needs: 'configuration', look: checkPort },
   { check: 'journals', level: 'required', needs: 'project', look: checkJournals },

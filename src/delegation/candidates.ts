@@ -12,6 +12,8 @@ import { judgeOf } from './usable-agent.ts'
 export type Candidate = { readonly names: readonly string[]; readonly place: string } & (
   | { readonly kind: 'Usable'; readonly target: DelegationTarget }
   | { readonly kind: 'Refused'; readonly reason: string }
+  /** The stem of a file that is addressed by what it declares: nothing is wrong with it, and nobody needs to be told. */
+  | { readonly kind: 'NoName'; readonly reason: string }
 )
 
 /** Told how many agents a file declares and how large it is, before anything is made of them. */
@@ -49,7 +51,9 @@ export function candidatesOf(file: AgentFile, count: Count): readonly Candidate[
     if (judged.kind === 'Refused') return refused(answersTo, placedAll(place, judged.problems))
     return { ...judged, names: [...new Set(answersTo)], place: placeOf(agent) }
   })
-  return stemProblem === null ? own : [...own, refused([stem], `${place}: ${stemProblem}`)]
+  if (stemProblem === null) return own
+  const kind = own.length === 0 ? 'Refused' : 'NoName'
+  return [...own, { kind, names: [stem], place, reason: `${place}: ${stemProblem}` }]
 }
 
 /** Why the stem stands for nothing, or null where it is a name or an alias. */

@@ -24,16 +24,18 @@ export function buildRegistry(files: readonly AgentFile[]): AgentRegistry {
   const rivals = byName(candidates)
   const targets = new Map<string, DelegationTarget>()
   const unavailable = new Map<string, string>()
+  const untold = new Map<string, string>()
   for (const candidate of candidates) {
     const contested = candidate.names.find((name) => isContested(rivals, name))
     for (const name of candidate.names) {
       if (isContested(rivals, name)) unavailable.set(name, contest(name, rivals.get(name) ?? []))
       else if (candidate.kind === 'Refused') unavailable.set(name, candidate.reason)
+      else if (candidate.kind === 'NoName') untold.set(name, candidate.reason)
       else if (contested !== undefined) unavailable.set(name, tainted(candidate, contested))
       else targets.set(name, candidate.target)
     }
   }
-  return registryOf(targets, unavailable)
+  return registryOf(targets, unavailable, untold)
 }
 
 /** Counts what the files declare, usable or not: a file counts once for each of its declarations. */
@@ -70,7 +72,7 @@ const SHOWN_MAX = 4
 function contest(name: string, rivals: readonly Candidate[]): string {
   const shown = rivals
     .slice(0, SHOWN_MAX)
-    .map((rival) => (rival.kind === 'Refused' ? rival.reason : rival.place))
+    .map((rival) => (rival.kind === 'Usable' ? rival.place : rival.reason))
     .join('; ')
   const more = rivals.length > SHOWN_MAX ? `; and ${rivals.length - SHOWN_MAX} more` : ''
   return bounded(`the name "${shownName(name)}" stands for ${rivals.length} things: ${shown}${more}`)
@@ -80,13 +82,17 @@ function tainted({ place }: Candidate, contested: string): string {
   return bounded(`${place}: this agent also has the name "${shownName(contested)}", and so has something else`)
 }
 
-function registryOf(named: ReadonlyMap<string, DelegationTarget>, reasons: ReadonlyMap<string, string>): AgentRegistry {
+function registryOf(
+  named: ReadonlyMap<string, DelegationTarget>,
+  reasons: ReadonlyMap<string, string>,
+  untold: ReadonlyMap<string, string>,
+): AgentRegistry {
   const targets = [...new Set(named.values())].sort((left, right) => byCodePoint(left.name, right.name))
   const unavailable = frozenMap([...reasons].sort(([left], [right]) => byCodePoint(left, right)))
   const resolve = (name: string): ResolvedName => {
     const target = named.get(name)
     if (target !== undefined) return { kind: 'Target', target }
-    const reason = unavailable.get(name)
+    const reason = unavailable.get(name) ?? untold.get(name)
     return reason === undefined ? { kind: 'Unknown' } : { kind: 'Unavailable', reason }
   }
   return Object.freeze({ targets: deepFreeze(targets), unavailable, resolve })

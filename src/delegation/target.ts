@@ -38,7 +38,7 @@ export function targetMetadata(target: DelegationTarget): JsonObject {
 export interface AgentRegistry {
   /** In the order of their names. */
   readonly targets: readonly DelegationTarget[]
-  /** Names and aliases that cannot be used, each with why, for people. */
+  /** Names and aliases that somebody meant and that cannot be used, each with why, for people. */
   readonly unavailable: ReadonlyMap<string, string>
   /** By declared name or alias. */
   resolve(name: string): ResolvedName

@@ -38,7 +38,7 @@ test('doctor finds a fresh project fit, prints a table, and exits 0', async () =
   const { code, stdout, stderr } = await symbi(['doctor', '--project', project.path, '--port', '0'])
   expect([code, stderr]).toEqual([0, ''])
   const checks = ['project', 'configuration', 'node', 'platform', 'layout', 'modes', 'disk', 'signing key', 'policies']
-  for (const check of [...checks, 'model', 'port', 'journals', 'claims']) {
+  for (const check of [...checks, 'agents', 'model', 'port', 'journals', 'claims']) {
     expect(stdout).toMatch(new RegExp(`^ok +${check} +\\S`, 'm'))
   }
 })
@@ -54,6 +54,40 @@ test('doctor --json prints one row a line, each with check, level, status, found
   expect(rows.journals?.found).toBe('2 verified')
   expect(rows.claims?.found).toBe('2 recorded')
   expect(rows['signing key']?.found).toMatch(/^usable, public key [0-9a-f]{64}$/)
+})
+
+test('doctor says which agents can be used, and of each other name why not', async () => {
+  await using project = await demoProject()
+  const agent = (name: string, text: string): Promise<void> => writeFile(project.of('agents', name), text)
+  await mkdir(project.of('agents'), { recursive: true })
+  await agent('desk.symbi', 'agent reader {}\nagent writer {}\n')
+  expect((await doctor(project.path)).rows.agents).toMatchObject({
+    status: 'ok',
+    found: '2 agents can be delegated to, in 1 file',
+  })
+  await agent('broken.symbi', 'agent broken {\n')
+  await agent('hourly.symbi', 'agent hourly {}\nschedule s { cron: "0 0 * * * *" }\n')
+  const { code, rows } = await doctor(project.path)
+  expect(code).toBe(0)
+  expect(rows.agents).toMatchObject({
+    status: 'warning',
+    found: '2 agents can be delegated to, in 3 files; 2 names cannot be used',
+    items: [
+      expect.stringMatching(/^broken: agents\/broken\.symbi:1:14: E101 /),
+      expect.stringMatching(/^hourly: agents\/hourly\.symbi:2:1: E180 /),
+    ],
+  })
+})
+
+test('doctor fails on a folder of agents that would keep a server from starting', async () => {
+  await using project = await demoProject()
+  await mkdir(project.of('agents'), { recursive: true })
+  await chmod(project.of('agents'), 0o777)
+  const { code, rows } = await doctor(project.path)
+  expect([code, rows.agents]).toMatchObject([
+    1,
+    { status: 'failed', found: expect.stringContaining('everybody may write') },
+  ])
 })
 
 test('doctor changes nothing', async () => {

@@ -78,6 +78,7 @@ test('a file with several agents is not addressed by its stem, unless an agent h
   expect(namesOf(registry)).toEqual(['a', 'b', 'c', 'd'])
   expect(reasonOf(registry, 'desk')).toBe('agents/desk.symbi: it declares 2 agents; name one of them: a, b')
   expect(registry.resolve('c')).toMatchObject({ kind: 'Target', target: { name: 'c' } })
+  expect([...registry.unavailable]).toEqual([]) // it is how such a file is meant, so nobody is warned
 })
 
 test.each([
