@@ -259,3 +259,21 @@ test('a thousand warnings leave room for the refusal behind them', () => {
   expect(found).toHaveLength(100)
   expect(found.map(codeAt)).toContain('E150 2:7')
 })
+
+describe('what would be ignored, or is too long for where it must stand', () => {
+  const name = (length: number): string => 'n'.repeat(length)
+  test.each([
+    ['an agent of 128 letters', `agent ${name(128)} {}`, []],
+    ['an agent of 129 letters', `agent ${name(129)} {}`, ['E172 1:7']],
+    ['a policy of 129 letters', `agent a { policy ${name(129)} { allow: true } }`, ['E172 1:18']],
+    ['a policy of 129 letters for the whole file', `policy ${name(129)} { deny: false }`, ['E172 1:8']],
+    ['a rule about replies', 'policy p { deny: "respond" }', ['E170 1:18']],
+    [
+      'a rule about the end of a run, in a list',
+      'agent a { policy p { allow: ["look", "terminate"] } }',
+      ['E170 1:38'],
+    ],
+  ])('%s', (_what, text, found) => {
+    expect(checkOf(text)).toEqual(found)
+  })
+})

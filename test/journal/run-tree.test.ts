@@ -43,6 +43,16 @@ describe('a tree of runs', () => {
     expect(results((await verifyTree(hasty, placeOf(parent, copy))).root)).toEqual(['verified', 'verified'])
   })
 
+  test('refuses bytes behind the end of a delegated run: no crash leaves them there', async () => {
+    const folder = disk.folder()
+    const { parent, child } = oneDelegation()
+    await verified(parent, folder)
+    appendFileSync(child.pathIn(folder), 'a half line')
+    const tree = await verifyTree(hasty, placeOf(parent, folder))
+    expect(results(tree.root)).toEqual(['verified', 'invalid'])
+    expect(treeHolds(tree)).toBe(false)
+  })
+
   test('holds where a child ended otherwise than completed, and says how', async () => {
     const tale = new Tale()
     const parent = tale.root()
