@@ -16,6 +16,7 @@ describe.each(['minimal', 'assistant', 'multi-agent'])('a project of profile %s'
     await using project = await projectOf(profile)
     const agents = await inProcess(['dsl', '--check', '--project', project.path])
     expect([agents.code, agents.stdout]).toEqual([0, expect.stringMatching(/: no problems\n$/)])
+    expect((await inProcess(['fmt', '--check', project.of('agents')])).code, 'formatted').toBe(0)
     const policies = await inProcess(['policy', 'check', '--project', project.path])
     expect([policies.code, policies.stdout]).toEqual([0, expect.stringMatching(/: no problems\n$/)])
   })

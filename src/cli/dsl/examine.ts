@@ -11,10 +11,10 @@ import {
   compileInlinePolicy,
   type Diagnostic,
   followsGrammar,
-  type Item,
   type Parsed,
   parse,
   unknownNames,
+  withSettings,
 } from '../../dsl/index.ts'
 import type { World } from '../../world/index.ts'
 import { knownEffects, type ProjectNames } from './project-names.ts'
@@ -67,7 +67,6 @@ export async function examine(world: World, source: SourceText, names: ProjectNa
 
   const agents = agentsOf(parsed.tree)
   if (agents.length > AGENTS_MAX) return { ...base, findings: inOrder([...found, crowd(agents, parsed)]), agents: [] }
-  if (agents.length === 0) return { ...base, findings: inOrder([...found, ...idleBlocks(parsed)]), agents: [] }
   const known = knownEffects(
     names,
     agents.map(({ name }) => name.text),
@@ -103,19 +102,6 @@ function crowd(agents: readonly Agent[], { lines }: Parsed): Finding {
   const hint = 'Divide it into several files'
   return byEveryRoute({ kind: 'unsupported', code: 'E172', message, hint, start, end, related: [] })
 }
-
-/** In a file with an agent it is this agent that is refused; in one without, nobody else would say that nothing happens. */
-function idleBlocks({ tree, lines }: Parsed): readonly Finding[] {
-  return tree.items.flatMap((item) => {
-    if (!IDLE.has(item.kind) || item.kind === 'metadata') return []
-    const [start, end] = [lines.positionAt(item.span.start), lines.positionAt(item.name.span.end)]
-    const message = `nothing here enforces the ${item.kind} ${JSON.stringify(item.name.text)}`
-    const hint = 'Remove it; this version has no use for it'
-    return [byEveryRoute({ kind: 'unsupported', code: 'E180', message, hint, start, end, related: [] })]
-  })
-}
-
-const IDLE: ReadonlySet<Item['kind']> = new Set<Item['kind']>(['schedule', 'channel', 'memory', 'webhook'])
 
 function problemsOf(judged: Judged): readonly Diagnostic[] {
   return judged.kind === 'Refused' ? judged.problems : []
@@ -158,16 +144,24 @@ interface Verdicts {
 
 function resolve(agent: Agent, parsed: Parsed, { started, delegated, rival }: Verdicts): ResolvedAgent {
   const target = delegated.kind === 'Usable' ? delegated.target : started.kind === 'Usable' ? started.target : null
+  const { sandboxTier, timeoutSeconds } = withSettings(agent)
   const hindrance = problemsOf(delegated)[0] ?? rival
   return {
     name: agent.name.text,
-    description: target?.description ?? null,
-    sandbox_tier: target?.sandbox_tier ?? null,
-    timeout_seconds: target?.timeout_seconds ?? null,
+    description: target?.description ?? descriptionIn(parsed),
+    sandbox_tier: sandboxTier,
+    timeout_seconds: timeoutSeconds,
     policies: [...parsed.tree.items, ...agent.members].flatMap((item) =>
       item.kind === 'policy' ? [item.name.text] : [],
     ),
     governed: hindrance === null,
     why_not: hindrance === null ? null : `${placeOf(hindrance)}: ${hindrance.code} ${hindrance.message}`,
   }
+}
+
+/** Of a file that nobody takes, as its author wrote it. */
+function descriptionIn({ tree }: Parsed): string | null {
+  const entries = tree.items.flatMap((item) => (item.kind === 'metadata' ? item.entries : []))
+  const value = entries.find(({ key }) => key.text === 'description')?.value
+  return value?.kind === 'string' ? value.value : null
 }
