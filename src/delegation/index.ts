@@ -18,4 +18,4 @@ export {
   type ResolvedName,
   targetMetadata,
 } from './target.ts'
-export { type Judged, judgeOf } from './usable-agent.ts'
+export { describerOf, type Judged, judgeOf } from './usable-agent.ts'

@@ -29,6 +29,7 @@ export type Judged =
 export function judgeOf(parsed: Parsed, rules: 'canonical' | 'lenient'): (agent: Agent) => Judged {
   const found = checkSource(parsed).filter(({ kind }) => kind !== 'warning')
   const ownerOf = ownerAmong(agentsOf(parsed.tree), parsed)
+  const describe = describerOf(parsed)
   const isCut = found.length >= DIAGNOSTICS_MAX // where some are not told, nobody knows whom they concern
   return (agent) => {
     const compiled = compileInlinePolicy(parsed, agent)
@@ -40,7 +41,7 @@ export function judgeOf(parsed: Parsed, rules: 'canonical' | 'lenient'): (agent:
     const [first, ...others] = distinct(problems)
     if (first !== undefined) return { kind: 'Refused', problems: [first, ...others] }
     assert(compiled.policy !== null, 'a policy that nothing is wrong with was compiled')
-    return { kind: 'Usable', target: targetOf(parsed, agent, compiled.policy) }
+    return { kind: 'Usable', target: targetOf(parsed, agent, compiled.policy, describe(agent)) }
   }
 }
 
@@ -62,15 +63,15 @@ function distinct(problems: readonly Diagnostic[]): readonly Diagnostic[] {
 /** The principal of a name is the same in every process (10.3). */
 const PRINCIPALS = '9f1a4b2c-7d3e-4f50-8a6b-1c2d3e4f5061'
 
-function targetOf(parsed: Parsed, agent: Agent, policy: InlinePolicy): DelegationTarget {
+function targetOf({ text }: Parsed, agent: Agent, policy: InlinePolicy, description: string): DelegationTarget {
   const name = agent.name.text
   const { sandboxTier, timeoutSeconds } = withSettings(agent)
   const { source_hash, declaration_hash } = policy.metadata
   return deepFreeze({
     name,
     principal: derivedId('agent', PRINCIPALS, name),
-    description: descriptionIn(parsed) ?? `${name} (.symbi agent)`,
-    declaration: parsed.text.slice(agent.span.start, agent.span.end),
+    description,
+    declaration: text.slice(agent.span.start, agent.span.end),
     source_hash,
     declaration_hash,
     timeout_seconds: timeoutSeconds,
@@ -79,9 +80,10 @@ function targetOf(parsed: Parsed, agent: Agent, policy: InlinePolicy): Delegatio
   })
 }
 
-/** Metadata belongs to the whole file. */
-function descriptionIn({ tree }: Parsed): string | null {
+/** Metadata belongs to the whole file, so it is looked through once. */
+export function describerOf({ tree }: Parsed): (agent: Agent) => string {
   const entries = tree.items.filter((item) => item.kind === 'metadata').flatMap((block) => block.entries)
   const value = entries.find(({ key }) => key.text === 'description')?.value
-  return value?.kind === 'string' ? value.value : null
+  const given = value?.kind === 'string' ? value.value : null
+  return ({ name }) => given ?? `${name.text} (.symbi agent)`
 }

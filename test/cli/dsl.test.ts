@@ -180,6 +180,45 @@ agents/two.symbi: ok, 2 agents: proof_reader, fact_checker
     expect(stdout).toMatch(/open\.symbi:1:7: E161 .*everybody may write/)
   })
 
+  test.each<[string, string, (folder: TemporaryFolder) => Promise<void>, RegExp]>([
+    [
+      'a hard link',
+      'linked.symbi',
+      (folder) => link(folder.of('agents', 'linked.symbi'), folder.of('other')),
+      /2 links/,
+    ],
+    [
+      'writable by all',
+      'open.symbi',
+      (folder) => chmod(folder.of('agents', 'open.symbi'), 0o666),
+      /everybody may write/,
+    ],
+    ['hidden', '.hidden.symbi', async () => undefined, /hidden files are not read/],
+    ['not among those that are read', 'notes.txt', async () => undefined, /no file that it reads declares it/],
+  ])('does not call an agent governed whose file is %s, whatever its name is', async (_what, file, spoil, reason) => {
+    await using folder = await agentFiles({ [file]: 'agent reviewer {}\n' })
+    await spoil(folder)
+    const { code, stdout } = await check(folder, '--json', folder.of('agents', file))
+    const [row] = rows(stdout)
+    expect([code, row?.ok]).toEqual([1, false])
+    expect(row?.diagnostics).toMatchObject([
+      { code: 'E161', line: 1, column: 7, message: expect.stringMatching(reason), refused_by: 'delegation' },
+    ])
+    expect(row?.agents).toMatchObject([{ name: 'reviewer', governed: false, why_not: expect.stringMatching(reason) }])
+  })
+
+  test.each(['agent reviewer {}\n', 'agent reviewer {} # another'])(
+    'does not take the agent of another file for one whose own file is not read: %j',
+    async (text) => {
+      await using folder = await agentFiles({ 'linked.symbi': 'agent reviewer {}\n', 'real.symbi': text })
+      await link(folder.of('agents', 'linked.symbi'), folder.of('other'))
+      await writeFile(folder.of('agents', 'draft.txt'), 'agent reviewer {} # a draft')
+      const paths = ['linked.symbi', 'real.symbi', 'draft.txt'].map((name) => folder.of('agents', name))
+      const { stdout } = await check(folder, '--json', ...paths)
+      expect(rows(stdout).map(({ agents }) => agents[0]?.governed)).toEqual([false, true, false])
+    },
+  )
+
   test('ends with a failure when the folder as a whole cannot be used', async () => {
     await using folder = await agentFiles({ 'x.symbi': 'agent x {}\n' })
     await rename(folder.of('agents'), folder.of('real'))

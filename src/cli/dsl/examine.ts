@@ -2,8 +2,8 @@
  * Everything that can be said of one source: what is wrong with it, who refuses it for that, and what each of its agents
  * comes to. It asks the parts that the runtime asks, so it cannot be of another opinion.
  */
-import { dirname } from 'node:path'
-import { type Judged, judgeOf } from '../../delegation/index.ts'
+import { basename, dirname } from 'node:path'
+import { type DelegationTarget, describerOf, type Judged, judgeOf } from '../../delegation/index.ts'
 import {
   type Agent,
   agentsOf,
@@ -11,6 +11,8 @@ import {
   compileInlinePolicy,
   type Diagnostic,
   followsGrammar,
+  type Item,
+  type Member,
   type Parsed,
   parse,
   unknownNames,
@@ -45,10 +47,10 @@ export type Refuser = 'every route' | 'delegation'
 /** Spelled as it is printed. */
 export interface ResolvedAgent {
   readonly name: string
-  readonly description: string | null
+  readonly description: string
   readonly sandbox_tier: string | null
   readonly timeout_seconds: number | null
-  /** Names of the blocks that bind it, file-wide ones first. */
+  /** Names of the blocks that bind it, file-wide ones first. Empty where they cannot be enforced. */
   readonly policies: readonly string[]
   /** Whether tasks can be handed to it, as far as it is up to its source. */
   readonly governed: boolean
@@ -72,6 +74,9 @@ export async function examine(world: World, source: SourceText, names: ProjectNa
     agents.map(({ name }) => name.text),
   )
   const [lenient, canonical] = [judgeOf(parsed, 'lenient'), judgeOf(parsed, 'canonical')]
+  const describe = describerOf(parsed)
+  const shared = namesOf(parsed.tree.items)
+  const at = { file: basename(real ?? ''), parsed, names }
   const findings = [...found]
   const resolved: ResolvedAgent[] = []
   for (const agent of agents) {
@@ -79,9 +84,11 @@ export async function examine(world: World, source: SourceText, names: ProjectNa
     findings.push(...problemsOf(started).map(byEveryRoute), ...problemsOf(delegated).map(byDelegation))
     const policy = started.kind === 'Usable' ? started.target.policy : compileInlinePolicy(parsed, agent).policy
     if (policy !== null) findings.push(...unknownNames(policy, known).map(byEveryRoute))
-    const rival = inProject && delegated.kind === 'Usable' ? rivalOf(agent, parsed, names) : null
+    const rival = inProject && delegated.kind === 'Usable' ? rivalOf(delegated.target, agent, at) : null
     if (rival !== null) findings.push(byDelegation(rival))
-    resolved.push(resolve(agent, parsed, { started, delegated, rival }))
+    const hindrance = problemsOf(delegated)[0] ?? rival
+    const policies = [...shared, ...namesOf(agent.members)]
+    resolved.push(resolve(agent, { description: describe(agent), policies, hindrance }))
   }
   return { ...base, findings: inOrder(findings), agents: resolved }
 }
@@ -107,14 +114,33 @@ function problemsOf(judged: Judged): readonly Diagnostic[] {
   return judged.kind === 'Refused' ? judged.problems : []
 }
 
+interface Place {
+  readonly file: string
+  readonly parsed: Parsed
+  readonly names: ProjectNames
+}
+
 /** What the project makes of the name, when it makes something else of it than this agent. */
-function rivalOf({ name }: Agent, { lines }: Parsed, { registry }: ProjectNames): Diagnostic | null {
-  const found = registry?.resolve(name.text)
-  if (found?.kind !== 'Unavailable') return null
-  const [start, end] = [lines.positionAt(name.span.start), lines.positionAt(name.span.end)]
-  const message = `the project has no agent under the name ${JSON.stringify(name.text)}: ${found.reason}`
-  const hint = 'Give every agent and every file of the folder a name of its own'
+function rivalOf(target: DelegationTarget, { name }: Agent, { file, parsed, names }: Place): Diagnostic | null {
+  const state = names.rejections.get(file) ?? otherMeaning(target, names)
+  if (state === null) return null
+  const [start, end] = [parsed.lines.positionAt(name.span.start), parsed.lines.positionAt(name.span.end)]
+  const message = `the project does not have this agent under the name ${JSON.stringify(name.text)}: ${state}`
+  const hint =
+    'Give every agent and every file of the folder a name of its own, and keep each a file that only you write'
   return { kind: 'unsupported', code: 'E161', message, hint, start, end, related: [] }
+}
+
+function otherMeaning(
+  { name, source_hash, declaration_hash }: DelegationTarget,
+  { registry }: ProjectNames,
+): string | null {
+  if (registry === null) return null // the folder as a whole is what is wrong, and told once
+  const found = registry.resolve(name)
+  if (found.kind === 'Unavailable') return found.reason
+  if (found.kind === 'Unknown') return 'no file that it reads declares it'
+  const isThis = found.target.source_hash === source_hash && found.target.declaration_hash === declaration_hash
+  return isThis ? null : 'another file declares it'
 }
 
 /** What was found twice is said once, by the one that is refused most; a refusal makes a warning of the same place idle. */
@@ -136,32 +162,27 @@ function placeOf({ start }: Diagnostic): string {
   return `${start.line}:${start.column}`
 }
 
-interface Verdicts {
-  readonly started: Judged
-  readonly delegated: Judged
-  readonly rival: Diagnostic | null
+interface Said {
+  readonly description: string
+  readonly policies: readonly string[]
+  /** The first reason why nobody can delegate to it. */
+  readonly hindrance: Diagnostic | null
 }
 
-function resolve(agent: Agent, parsed: Parsed, { started, delegated, rival }: Verdicts): ResolvedAgent {
-  const target = delegated.kind === 'Usable' ? delegated.target : started.kind === 'Usable' ? started.target : null
+/** What it asks for is said of a refused agent too. */
+function resolve(agent: Agent, { description, policies, hindrance }: Said): ResolvedAgent {
   const { sandboxTier, timeoutSeconds } = withSettings(agent)
-  const hindrance = problemsOf(delegated)[0] ?? rival
   return {
     name: agent.name.text,
-    description: target?.description ?? descriptionIn(parsed),
+    description,
     sandbox_tier: sandboxTier,
     timeout_seconds: timeoutSeconds,
-    policies: [...parsed.tree.items, ...agent.members].flatMap((item) =>
-      item.kind === 'policy' ? [item.name.text] : [],
-    ),
+    policies,
     governed: hindrance === null,
     why_not: hindrance === null ? null : `${placeOf(hindrance)}: ${hindrance.code} ${hindrance.message}`,
   }
 }
 
-/** Of a file that nobody takes, as its author wrote it. */
-function descriptionIn({ tree }: Parsed): string | null {
-  const entries = tree.items.flatMap((item) => (item.kind === 'metadata' ? item.entries : []))
-  const value = entries.find(({ key }) => key.text === 'description')?.value
-  return value?.kind === 'string' ? value.value : null
+function namesOf(items: readonly (Item | Member)[]): readonly string[] {
+  return items.flatMap((item) => (item.kind === 'policy' ? [item.name.text] : []))
 }

@@ -17,18 +17,22 @@ export interface ProjectNames {
   readonly problem: Fault | null
   /** Declared names, usable or not. */
   readonly declared: ReadonlySet<string>
+  /** Files of the folder that the project does not read, each with why. */
+  readonly rejections: ReadonlyMap<string, string>
 }
 
 export async function projectNames(world: World, agentFolder: string): Promise<ProjectNames> {
   const folder = await world.files.realpath(agentFolder)
-  if (folder === null) return { folder, registry: buildRegistry([]), problem: null, declared: new Set() }
+  const nothing = { folder, declared: new Set<string>(), rejections: new Map<string, string>() }
+  if (folder === null) return { ...nothing, registry: buildRegistry([]), problem: null }
   try {
     const { files } = await readAgentFolder(world, agentFolder) // by its own name, so that a link is seen
     const texts = files.flatMap((file) => ('text' in file ? [file.text] : []))
     const declared = new Set(texts.flatMap((text) => agentsOf(parse(text).tree).map(({ name }) => name.text)))
-    return { folder, registry: buildRegistry(files), problem: null, declared }
+    const rejections = new Map(files.flatMap((one) => ('rejection' in one ? [[one.file, one.rejection] as const] : [])))
+    return { folder, registry: buildRegistry(files), problem: null, declared, rejections }
   } catch (error) {
-    if (error instanceof Fault) return { folder, registry: null, problem: error, declared: new Set() }
+    if (error instanceof Fault) return { ...nothing, registry: null, problem: error }
     throw error
   }
 }
