@@ -2,8 +2,8 @@
  * What an agent that others may hand work to can consist of (1.11): data that the runtime enforces, and nothing that it would
  * have to ignore. Everything else the grammar knows is refused here by name, with its place.
  *
- * Says nothing about syntax, about policies and about values that no route takes: `checkSource` and the compiler of inline
- * policies do.
+ * Says nothing about syntax, about policies, about keys that stand twice and about values that no route takes: `checkSource`
+ * and the compiler of inline policies do.
  */
 import type { Diagnostic } from './diagnostic.ts'
 import type { Parsed } from './parse.ts'
@@ -46,7 +46,6 @@ function itemProblems(item: Item): readonly Problem[] {
 const ITEMS_HINT = 'Keep metadata, agents and policies in this file, and move everything else into another one'
 
 function metadataProblems(blocks: readonly Metadata[]): readonly Problem[] {
-  const seen = new Set<string>()
   return blocks
     .flatMap(({ entries }) => entries)
     .flatMap((entry) => {
@@ -55,8 +54,6 @@ function metadataProblems(blocks: readonly Metadata[]): readonly Problem[] {
       if (!METADATA_KEYS.includes(name)) {
         return [problem(key, `metadata ${quoted(name)} has no effect on an agent that is delegated to`, KEYS_HINT)]
       }
-      if (seen.has(name)) return [problem(key, `metadata ${quoted(name)} stands here twice`, 'Keep one of the two')]
-      seen.add(name)
       if (value.kind === 'string') return executorProblems(entry)
       return [problem(value, `metadata ${quoted(name)} is no string`, `Write ${name}: "…"`)]
     })

@@ -79,11 +79,6 @@ test.each([
   expect(problemsOf(text)).toEqual([problem])
 })
 
-test('a metadata key that stands twice is refused, also in two blocks', () => {
-  const text = 'metadata { author = "a" }\nmetadata { author = "a" }\nagent r {}'
-  expect(problemsOf(text)).toEqual(['2:12 metadata "author" stands here twice'])
-})
-
 test('what a sibling holds is no problem, and what the file holds is one of everybody', () => {
   const text = 'agent r {}\nagent s(x: String) { function f() {} }\ntype T = String'
   expect(problemsOf(text)).toEqual(['3:1 the file of an agent that is delegated to holds type "T"'])
