@@ -231,6 +231,12 @@ test.each([
     /reviewer\.symbi:1:23: E180 there is no executor/,
   ],
   [
+    'a block that nothing acts on',
+    'webhook w { path "/x" } agent reviewer {}',
+    65,
+    /reviewer\.symbi:1:1: E180 nothing here acts on the webhook/,
+  ],
+  [
     'a hosted sandbox',
     'agent reviewer { with sandbox = "e2b" {} }',
     65,
