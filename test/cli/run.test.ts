@@ -1,7 +1,7 @@
 /** The command as a person meets it: real processes, real folders, and a model that follows a script. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { inProcess, jsonLines, type Ran, start, symbi } from '../support/cli.ts'
+import { inProcess, jsonLines, type Ran, type Running, start, symbi } from '../support/cli.ts'
 import { HEALTH_SCRIPT, type TestProject, testProject } from './support.ts'
 
 const ID = '3f0e2a0e-8a54-4d1c-9f5b-0a8d9c2b7e10'
@@ -33,6 +33,22 @@ const words = (project: TestProject, ...more: readonly string[]): readonly strin
 const run = (project: TestProject, ...more: readonly string[]): Promise<Ran> => inProcess(words(project, ...more))
 /** A process of its own. */
 const runAlone = (project: TestProject, ...more: readonly string[]): Promise<Ran> => symbi(words(project, ...more))
+
+/** A run whose model never answers, in a process of its own that is gone with the test. */
+async function stalledRun(project: TestProject): Promise<Running & AsyncDisposable> {
+  const running = start(words(project, '-i', 'stall', '--invocation-id', ID))
+  const dispose = async (): Promise<void> => {
+    running.child.kill('SIGKILL')
+    await running.ended
+  }
+  try {
+    await running.printed('stderr', /^model/m)
+  } catch (error) {
+    await dispose()
+    throw error
+  }
+  return { ...running, [Symbol.asyncDispose]: dispose }
+}
 
 test('a run prints the agent, the input and the answer, and on stderr where the evidence lies and what it does', async () => {
   await using project = await projectWith()
@@ -128,8 +144,7 @@ test('the same id with another input, or after an edit of the source, is a confl
 
 test('a run that was killed is unresolved with exit 2, never runs again, and after a review exits 3', async () => {
   await using project = await projectWith()
-  const running = start(words(project, '-i', 'stall', '--invocation-id', ID))
-  await running.printed('stderr', /^model/m)
+  await using running = await stalledRun(project)
 
   const meanwhile = await run(project, '-i', 'stall', '--invocation-id', ID, '--json')
   expect([meanwhile.code, JSON.parse(meanwhile.stdout)]).toEqual([
@@ -169,8 +184,7 @@ test('a run that was killed is unresolved with exit 2, never runs again, and aft
 
 test('Ctrl-C cancels the run, which records its end, and exits 130', async () => {
   await using project = await projectWith()
-  const running = start(words(project, '-i', 'stall', '--invocation-id', ID))
-  await running.printed('stderr', /^model/m)
+  await using running = await stalledRun(project)
   running.child.kill('SIGINT')
   const { code, stderr } = await running.ended
   expect([code, stderr]).toEqual([130, expect.stringContaining('Cancelling: ')])
