@@ -3,9 +3,10 @@
  * was: also when it has an error, has another name, belongs to somebody else, or was changed meanwhile.
  */
 import { basename } from 'node:path'
-import { byCodePoint, Fault } from '../core/index.ts'
+import { Fault } from '../core/index.ts'
 import { type Diagnostic, followsGrammar, format, parse, readSource, SOURCE_BYTES_MAX } from '../dsl/index.ts'
 import type { FileFacts, World } from '../world/index.ts'
+import { filesAt, isSourceName } from './dsl/source-files.ts'
 import { replaceTextFile } from './text-files.ts'
 
 export type Formatted = { readonly file: string; readonly status: 'clean' | 'formatted' | 'would_format' } | FormatError
@@ -26,18 +27,12 @@ export type FormattedText =
   | { readonly kind: 'text'; readonly text: string; readonly isClean: boolean }
   | { readonly kind: 'invalid'; readonly text: string; readonly diagnostics: readonly Diagnostic[] }
 
-const EXTENSIONS = ['.symbi', '.dsl']
 const BYTE_ORDER_MARK = '\ufeff'
 
-/** A folder stands for the sources directly in it, by name. Whatever else is named is taken for a file. */
+/** The files that a path stands for, or why it cannot be said. */
 export async function sourcesAt(world: World, path: string): Promise<readonly string[] | FormatError> {
   try {
-    if (world.files.factsNow(path)?.kind !== 'directory') return [path]
-    const names = (await world.files.list(path)) ?? []
-    return names
-      .filter(isSourceName)
-      .sort(byCodePoint)
-      .map((name) => (path.endsWith('/') ? `${path}${name}` : `${path}/${name}`))
+    return await filesAt(world, [path])
   } catch (error) {
     return refusedBy(error, path)
   }
@@ -102,10 +97,6 @@ function whyNotReplaced(
     return ['it was changed while it was read', 'Format it again']
   }
   return null
-}
-
-function isSourceName(name: string): boolean {
-  return EXTENSIONS.some((extension) => name.endsWith(extension) && name.length > extension.length)
 }
 
 /** A failure of the disk is told of this file; what is our own is nobody's to catch. */

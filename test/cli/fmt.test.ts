@@ -64,6 +64,18 @@ describe('fmt', () => {
     expect(done.stderr).toContain(`Cannot format "${folder.of('locked')}": `)
   })
 
+  test.each(['assistant', 'multi-agent'])(
+    'the agents that init writes for the profile %s are formatted',
+    async (profile) => {
+      await using folder = await temporaryFolder()
+      const made = await inProcess(['init', '--project', folder.of('new'), '--profile', profile, '--no-interact'])
+      expect(made.code).toBe(0)
+      const done = await inProcess(['fmt', '--check', folder.of('new', 'agents')])
+      expect([done.code, done.stdout]).toEqual([0, ''])
+      expect(done.stderr).toMatch(/^\d files?: \d clean\n$/)
+    },
+  )
+
   test('a folder without sources is told, and is no error', async () => {
     await using folder = await folderOf({})
     const done = await inProcess(['fmt', folder.of('agents')])

@@ -29,7 +29,8 @@ export async function filesAt(world: World, paths: readonly string[]): Promise<r
   return files
 }
 
-function isSourceName(name: string): boolean {
+/** Of a file's own name; a name that is nothing but an ending is none. */
+export function isSourceName(name: string): boolean {
   return AGENT_EXTENSIONS.some((extension) => name.endsWith(extension) && name.length > extension.length)
 }
 
