@@ -64,7 +64,6 @@ interface Ready {
 
 async function governed(cli: Cli, { config, ...ready }: Ready, teller: RunTeller): Promise<number> {
   const { world, console } = cli
-  const { provider } = await chooseModel(world, ready.project, config)
   const cancel = new AbortController()
   const stopListening = console.onInterrupt(() => {
     if (cancel.signal.aborted) return
@@ -75,8 +74,8 @@ async function governed(cli: Cli, { config, ...ready }: Ready, teller: RunTeller
     const ran = await runAgent(
       {
         world,
-        provider,
         ...ready,
+        provider: async () => (await chooseModel(world, ready.project, config)).provider,
         ...(config.insecureAllowAll ? { insecureAllowAll: openGate(cli) } : {}),
         onPolicies: (news) => teller.policies(news),
         onOpened: (audit) => teller.opened(audit),

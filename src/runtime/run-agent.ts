@@ -16,8 +16,8 @@ import {
   loopConfigShape,
   type NewEntry,
 } from '../events/index.ts'
-import { countActivity, processApi } from '../fleet/index.ts'
-import { type ClaimOwner, fileClaims, type Receipt, runOnce } from '../invocations/index.ts'
+import { countActivity, processApi, type RunOutcome } from '../fleet/index.ts'
+import { type ClaimOwner, type Existing, fileClaims, type Receipt, runOnce } from '../invocations/index.ts'
 import { streamingLog } from '../journal/index.ts'
 import { type LoopResult, runLoop } from '../loop/index.ts'
 import { type Gate, type PolicyNews, restrictedBy, type WatchedGate, watchedGate } from '../policy/index.ts'
@@ -38,7 +38,8 @@ const TIMEOUT_SECONDS_MAX = 300
 export interface AgentRunOptions {
   readonly world: World
   readonly project: Project
-  readonly provider: Provider
+  /** Asked for only before a run that is new: a saved result needs no model. When it throws, nothing is claimed. */
+  readonly provider: Provider | (() => Promise<Provider>)
   readonly target: DelegationTarget
   readonly input: string
   readonly id: InvocationId
@@ -51,7 +52,7 @@ export interface AgentRunOptions {
   readonly onPolicies?: (news: PolicyNews) => void
   /** What the monitoring tools look at. Default: this process. */
   readonly api?: RuntimeApi
-  /** Told where the evidence lies, before the model is asked anything. */
+  /** Told where the evidence lies, before the model is asked anything. What it throws is its own affair. */
   readonly onOpened?: (audit: AuditReference) => void
   /** Shown each entry once it is durable. */
   readonly onEntry?: (entry: NewEntry) => void
@@ -69,24 +70,33 @@ export type AgentRun =
   | { readonly kind: 'Reconciled'; readonly audit: AuditReference; readonly resolution: Receipt }
 
 /**
- * Throws `INVOCATION_CONFLICT`, and what storage has to say, before anything ran. A cancelled run records its end like any
- * other, and that is its result.
+ * Throws before anything ran: `INVOCATION_CONFLICT`, and what storage, the policies or the choice of a model have to say.
+ * Throws after it ran: `INVOCATION_UNRESOLVED`, when its end could not be recorded; the id is then closed. A cancelled run
+ * records its end like any other, and that is its result.
  */
 export async function runAgent(options: AgentRunOptions, signal: AbortSignal): Promise<AgentRun> {
   const config = configOf(options)
+  const { world, project, target, id } = options
+  const claims = fileClaims(world, project.root)
+  const asked = { scope: RUN_SCOPE, id, request: requestOf(options, config), principal: target.principal }
+  const request = { ...asked, agrees: runResultAgrees }
+  const known = await claims.lookup(request, signal)
+  if (known.kind !== 'NotFound') return existing(known)
+  const provider = typeof options.provider === 'function' ? await options.provider() : options.provider
   const watched = options.gate === undefined ? await projectGate(options) : null
   try {
-    const { world, project, target, id } = options
-    const request = { scope: RUN_SCOPE, id, request: requestOf(options, config), principal: target.principal }
-    const opened = await fileClaims(world, project.root).open({ ...request, agrees: runResultAgrees }, signal)
-    if (opened.kind === 'Recorded') {
-      return { kind: 'Recorded', audit: opened.audit, result: readRunResult(opened.result), replayed: true }
-    }
-    if (opened.kind !== 'Fresh') return opened
-    return await runClaimed(options, { owner: opened.owner, gate: options.gate ?? (watched as Gate), config }, signal)
+    const opened = await claims.open(request, signal)
+    if (opened.kind !== 'Fresh') return existing(opened) // somebody was faster
+    const gate = options.gate ?? (watched as Gate)
+    return await runClaimed(options, { owner: opened.owner, provider, gate, config }, signal)
   } finally {
     watched?.[Symbol.dispose]()
   }
+}
+
+function existing(found: Existing): AgentRun {
+  if (found.kind !== 'Recorded') return found
+  return { kind: 'Recorded', audit: found.audit, result: readRunResult(found.result), replayed: true }
 }
 
 /** The source can only tighten the time that a run may take. */
@@ -113,23 +123,22 @@ function requestOf({ target, input }: AgentRunOptions, { max_iterations }: LoopC
 
 interface Claimed {
   readonly owner: ClaimOwner
+  readonly provider: Provider
   readonly gate: Gate
   readonly config: LoopConfig
 }
 
 async function runClaimed(options: AgentRunOptions, claimed: Claimed, signal: AbortSignal): Promise<AgentRun> {
   const { audit } = claimed.owner
-  let isAtWork = false
   try {
     const ran = await runOnce(claimed.owner, async (log) => {
-      options.onOpened?.(audit)
-      isAtWork = true
+      quietly(() => options.onOpened?.(audit))
       const observed = streamingLog(log, (entry) => options.onEntry?.(entry))
       return runResultOf(await loopOf(options, claimed, observed, signal))
     })
     return ran.kind === 'Recorded' ? { ...ran, audit, replayed: false } : { kind: 'Unresolved', audit }
   } catch (error) {
-    if (!isAtWork || !isFault(error)) throw error
+    if (!isFault(error)) throw error
     throw new Fault('INVOCATION_UNRESOLVED', {
       message: `The run ended, but its result could not be recorded: ${error.message}`,
       hint: `Inspect it with "symbi invocation inspect --scope ${RUN_SCOPE}"; it does not run again`,
@@ -138,35 +147,49 @@ async function runClaimed(options: AgentRunOptions, claimed: Claimed, signal: Ab
   }
 }
 
+/** Somebody who only watches cannot use up the id: the claim is taken, and nothing ran yet. */
+function quietly(tell: () => void): void {
+  try {
+    tell()
+  } catch {
+    // as `streamingLog` does for entries
+  }
+}
+
 async function loopOf(
   options: AgentRunOptions,
-  { owner, gate, config }: Claimed,
+  { owner, provider, gate, config }: Claimed,
   log: EventLog,
   signal: AbortSignal,
 ): Promise<LoopResult> {
-  const { world, provider, target, input } = options
+  const { world, target, input } = options
   const { principal, name, declaration, policy } = target
   const activity = countActivity(world.clock)
   const startedAtMs = world.clock.monotonicMs()
   const api = options.api ?? processApi({ world, version: VERSION, startedAtMs, principal, agentName: name, activity })
   const ended = activity.runStarted()
-  const result = await runLoop(
-    {
-      world,
-      principal: owner.principal,
-      provider,
-      gate,
-      toolbox: restrictedBy(toolbox({ tools: monitoringTools(api) }, world), policy),
-      log,
-      config,
-      messages: [
-        { role: 'system', content: agentPrompt(name, declaration) },
-        { role: 'user', content: input },
-      ],
-      trustedContext: { agent_definition: targetMetadata(target) },
-    },
-    signal,
-  )
-  ended(result.termination_reason === 'Completed' ? 'succeeded' : 'failed')
-  return result
+  let outcome: RunOutcome = 'unresolved'
+  try {
+    const result = await runLoop(
+      {
+        world,
+        principal: owner.principal,
+        provider,
+        gate,
+        toolbox: restrictedBy(toolbox({ tools: monitoringTools(api) }, world), policy),
+        log,
+        config,
+        messages: [
+          { role: 'system', content: agentPrompt(name, declaration) },
+          { role: 'user', content: input },
+        ],
+        trustedContext: { agent_definition: targetMetadata(target) },
+      },
+      signal,
+    )
+    outcome = result.termination_reason === 'Completed' ? 'succeeded' : 'failed'
+    return result
+  } finally {
+    ended(outcome)
+  }
 }

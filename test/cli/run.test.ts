@@ -128,6 +128,16 @@ test('the same id and input again prints the saved result, says so, and runs not
   expect(readFileSync(`${project.governed}/${journal}`, 'utf8')).toBe(before)
 })
 
+test('a saved result is said again without any model', async () => {
+  await using project = await projectWith()
+  const first = await run(project, '-i', 'how is it?', '--invocation-id', ID)
+  const bare = ['run', 'reviewer', '--project', project.path, '-i', 'how is it?']
+  const again = await inProcess([...bare, '--invocation-id', ID])
+  expect([again.code, again.stdout]).toEqual([0, first.stdout])
+  expect(again.stderr).toContain('Replayed: ')
+  expect(await inProcess(bare)).toMatchObject({ code: 78, stderr: expect.stringContaining('Cannot choose a model') })
+})
+
 test('the same id with another input, or after an edit of the source, is a conflict', async () => {
   await using project = await projectWith()
   await run(project, '-i', 'how is it?', '--invocation-id', ID)

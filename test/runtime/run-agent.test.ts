@@ -115,6 +115,29 @@ test('the same id and request again gives the saved result, and asks nobody', as
   expect(readFileSync(join(project.governed, journalsOf(project)[0] ?? ''), 'utf8')).toBe(before)
 })
 
+test('a model is chosen only for a run that is new, and where none can be, the id stays free', async () => {
+  using project = temporaryProject()
+  const none = async (): Promise<never> => {
+    throw new Error('no model')
+  }
+  const model = modelOf({ content: 'once' })
+  const chosen = (provider: AgentRunOptions['provider']) => runAgent({ ...options(project, model), provider }, never)
+  await expect(chosen(none)).rejects.toThrow('no model')
+  expect(readdirSync(project.root)).toEqual([])
+  const first = await chosen(async () => model)
+  expect(first).toMatchObject({ kind: 'Recorded', replayed: false, result: { output: 'once' } })
+  expect(await chosen(none)).toEqual({ ...first, replayed: true })
+})
+
+test('an observer that throws when it hears of the evidence changes nothing', async () => {
+  using project = temporaryProject()
+  const onOpened = (): never => {
+    throw new Error('EPIPE')
+  }
+  const ran = await runAgent(options(project, modelOf({ content: 'done' }), { onOpened }), never)
+  expect(ran).toMatchObject({ kind: 'Recorded', result: { output: 'done' } })
+})
+
 test.each<[string, Partial<AgentRunOptions>]>([
   ['another input', { input: 'stop' }],
   ['an edited source', { target: agentOf(`${SOURCE}# edited`) }],
