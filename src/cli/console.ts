@@ -19,6 +19,8 @@ export interface Console {
   readonly interactive: boolean
   /** True when somebody types. */
   readonly typed: boolean
+  /** All of standard input, as it is. Of what is longer than `bytesMax`, a beginning that is longer too. */
+  input(bytesMax: number): Promise<Uint8Array>
   /** The next lines of standard input. */
   lines(): AsyncIterable<string>
   /** Calls back at Ctrl-C or a request to end, until the returned function is called. */
@@ -56,6 +58,16 @@ export function processConsole(): Console {
     paint: (style, text) => (colour ? styleText(style, text) : text),
     interactive: stderr.isTTY === true,
     typed: stdin.isTTY === true,
+    input: async (bytesMax) => {
+      const chunks: Buffer[] = []
+      let bytes = 0
+      for await (const chunk of stdin as AsyncIterable<Buffer>) {
+        chunks.push(chunk)
+        bytes += chunk.length
+        if (bytes > bytesMax) break // nobody waits for the end of what is refused anyway
+      }
+      return Buffer.concat(chunks)
+    },
     lines: async function* () {
       const { createInterface } = await import('node:readline')
       yield* createInterface({ input: stdin, crlfDelay: Number.POSITIVE_INFINITY })

@@ -58,7 +58,7 @@ async function filesAt({ world, console }: Cli, path: string): Promise<readonly 
 }
 
 async function formatStandardInput(cli: Cli, isCheck: boolean, isJson: boolean): Promise<number> {
-  const result = formatBytes(await standardInput())
+  const result = formatBytes(await cli.console.input(SOURCE_BYTES_MAX)) // what is longer is refused as a source
   if (result.kind === 'invalid') {
     const { text, diagnostics } = result
     const message = 'Cannot format what came on standard input: it has errors'
@@ -69,18 +69,6 @@ async function formatStandardInput(cli: Cli, isCheck: boolean, isJson: boolean):
   if (isJson) cli.console.result(jsonLine({ file: STDIN, status, ...(isCheck ? {} : { text: result.text }) }))
   else if (!isCheck) cli.console.result(result.text.replace(/\n$/, ''))
   return exitOf([{ file: STDIN, status }])
-}
-
-/** Read no further than where it is known to be too long for a source. */
-async function standardInput(): Promise<Uint8Array> {
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
-    chunks.push(chunk)
-    bytes += chunk.length
-    if (bytes > SOURCE_BYTES_MAX) break
-  }
-  return Buffer.concat(chunks)
 }
 
 function show(cli: Cli, formatted: Formatted, isJson: boolean): void {

@@ -11,6 +11,7 @@ import { type Config, optionsFor, readConfig } from './config.ts'
 import { findProject } from './find-project.ts'
 import { chooseModel } from './model.ts'
 import { RunTeller } from './run-teller.ts'
+import { inputText } from './standard-input.ts'
 import { openGateBanner } from './up-banner.ts'
 
 const ITERATIONS_MAX = 1000
@@ -42,7 +43,7 @@ async function run(cli: Cli, options: RunOptions & CommonOptions, name: string):
   const { world, console } = cli
   const maxIterations = iterationsOf(options.maxIterations)
   const id = idOf(options.invocationId) ?? newId('invocation', world.random)
-  const input = options.input === '-' ? await typedInput(cli) : options.input
+  const input = options.input === '-' ? await inputText(console, 'the input') : options.input
   const project = await findProject(world, options.project)
   const { config, notes } = await readConfig(world, { root: project.root, flags: options, env: cli.env })
   for (const line of notes) console.note(line)
@@ -109,12 +110,6 @@ function exitOf(ran: AgentRun, cancelled: boolean): number {
 function openGate({ console }: Cli): { readonly warn: (message: string) => void } {
   for (const line of openGateBanner()) console.note(line)
   return { warn: (message) => console.note(`POLICY IS SWITCHED OFF: ${message}`) }
-}
-
-async function typedInput({ console }: Cli): Promise<string> {
-  const lines: string[] = []
-  for await (const line of console.lines()) lines.push(line)
-  return lines.join('\n')
 }
 
 function idOf(text: string | undefined): InvocationId | null {

@@ -224,6 +224,36 @@ test('the input is "{}" unless somebody says otherwise, and "-" reads it', async
   expect([...preview]).toHaveLength(200)
 })
 
+test('what comes on standard input is the input to the last newline, and the same again is the same run', async () => {
+  await using project = await projectWith()
+  const fed = (input: string | Uint8Array) => inProcess(words(project, '-i', '-', '--invocation-id', ID), { input })
+  expect((await fed('forbidden\r\n\n')).code).toBe(0)
+  expect((await run(project, '-i', 'forbidden\r\n\n', '--invocation-id', ID)).stderr).toContain('Replayed: ')
+  for (const other of ['forbidden\n\n', 'forbidden\r\n']) {
+    expect((await fed(other)).stderr).toMatch(/^INVOCATION_CONFLICT: /m)
+  }
+})
+
+test.each([
+  ['longer than a mebibyte', 'x'.repeat(1024 * 1024 + 1), 'PAYLOAD_TOO_LARGE'],
+  ['no UTF-8', Uint8Array.of(0x61, 0xff), 'INVALID_REQUEST'],
+])('an input that is %s is refused, and nothing is claimed', async (_what, input, code) => {
+  await using project = await projectWith()
+  const done = await inProcess(words(project, '-i', '-'), { input })
+  expect([done.code, done.stdout]).toEqual([65, ''])
+  expect(done.stderr).toMatch(new RegExp(`^${code}: Cannot read the input: .*\nhint: `))
+  expect(await inProcess(words(project, '-i', '-'), { input: 'how is it?' })).toMatchObject({ code: 0 })
+  expect(project.journals()).toHaveLength(1)
+})
+
+test('an endless input is refused without waiting for its end', async () => {
+  await using project = await projectWith()
+  const running = start(words(project, '-i', '-'))
+  running.child.stdin.write('x'.repeat(3 * 1024 * 1024))
+  const { code, stderr } = await running.ended
+  expect([code, stderr]).toEqual([65, expect.stringMatching(/^PAYLOAD_TOO_LARGE: /)])
+})
+
 test('what the model writes reaches no terminal as it came', async () => {
   await using project = await projectWith()
   const { stdout } = await run(project, '-i', 'colour')

@@ -152,7 +152,15 @@ export async function demoProject(): Promise<DemoProject> {
 /** Runs a command in this process, for what no real machine can be brought to: a world that fails, or is another one. */
 export async function inProcess(
   args: readonly string[],
-  { env = {}, world = nodeWorld() }: { readonly env?: Readonly<Record<string, string>>; readonly world?: World } = {},
+  {
+    env = {},
+    input = '',
+    world = nodeWorld(),
+  }: {
+    readonly env?: Readonly<Record<string, string>>
+    readonly input?: string | Uint8Array
+    readonly world?: World
+  } = {},
 ): Promise<Ran> {
   const lines = { stdout: '', stderr: '' }
   const console: Console = {
@@ -166,6 +174,7 @@ export async function inProcess(
     paint: (_style, text) => text,
     interactive: false,
     typed: false,
+    input: async () => Buffer.from(input as string),
     async *lines() {
       yield* [] as string[]
     },

@@ -6,6 +6,7 @@ import { type Command, Option } from 'commander'
 import { Fault, idOrNull, newId } from '../../core/index.ts'
 import { addCommand, type Cli, type CommonOptions, type ExitCode } from '../cli.ts'
 import { oneLine } from '../plain-text.ts'
+import { inputText } from '../standard-input.ts'
 import { projectWords } from '../terminal.ts'
 import { typed } from '../typed.ts'
 import { Conversation, type Mode } from './conversation.ts'
@@ -90,9 +91,7 @@ function chosenId(text: string | undefined): string | null {
 async function contentOf({ console }: Cli, words: readonly string[]): Promise<string | null> {
   if (words.length === 0) return null
   if (words.length > 1 || words[0] !== '-') return words.join(' ')
-  const lines: string[] = []
-  for await (const line of console.lines()) lines.push(line)
-  return lines.join('\n')
+  return await inputText(console, 'the message')
 }
 
 function refuseHalf({ id, inspect }: ChatOptions, content: string | null): void {

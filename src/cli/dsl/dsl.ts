@@ -42,7 +42,7 @@ async function dsl(cli: Cli, options: DslFlags & CommonOptions, paths: readonly 
 export type Sources = AsyncIterable<SourceText>
 
 async function sourcesOf(
-  { world }: Cli,
+  { world, console }: Cli,
   { check, file, code, stdin, project }: DslFlags & CommonOptions,
   paths: readonly string[],
 ): Promise<Sources> {
@@ -55,7 +55,7 @@ async function sourcesOf(
     })
   }
   if (code !== undefined) return oneByOne([async () => sourceOf('<text>', Buffer.from(code))])
-  if (stdin === true) return oneByOne([async () => sourceOf('<stdin>', await standardInput())])
+  if (stdin === true) return oneByOne([async () => sourceOf('<stdin>', await console.input(SOURCE_BYTES_MAX))])
   const files = await filesAt(world, named.length > 0 ? named : await agentsOfProject(world, project))
   return oneByOne(files.map((name) => () => readSourceFile(world, name)))
 }
@@ -69,15 +69,4 @@ async function agentsOfProject(world: World, project: string): Promise<readonly 
 /** Read as they are needed, so that a folder of large files does not lie in memory at once. */
 async function* oneByOne(readers: readonly (() => Promise<SourceText>)[]): Sources {
   for (const read of readers) yield await read()
-}
-
-async function standardInput(): Promise<Uint8Array> {
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
-    chunks.push(chunk)
-    bytes += chunk.length
-    if (bytes > SOURCE_BYTES_MAX) break // too long for a source, and told so
-  }
-  return Buffer.concat(chunks)
 }

@@ -2,7 +2,7 @@
 import { Fault, isFault, type Json, messageOf, readJson } from '../../core/index.ts'
 import type { Cli } from '../cli.ts'
 
-export const INPUT_BYTES_MAX = 1024 * 1024
+const INPUT_BYTES_MAX = 1024 * 1024
 
 /** Throws `INVALID_REQUEST` when there is no such file, and `INVALID_JSON` when it is no strict JSON. */
 export async function callInFile(cli: Cli, path: string): Promise<Json> {

@@ -4,7 +4,8 @@ import { evaluatePolicy, type PolicyEvaluation, type PolicyPlace } from '../../p
 import type { Cli, CommonOptions } from '../cli.ts'
 import { jsonLine, oneLine } from '../plain-text.ts'
 import { folderPaths } from '../project-paths.ts'
-import { callIn, callInFile, INPUT_BYTES_MAX } from './call-file.ts'
+import { inputBytes } from '../standard-input.ts'
+import { callIn, callInFile } from './call-file.ts'
 
 export interface EvaluateFlags {
   readonly input?: string
@@ -39,25 +40,7 @@ async function inputOf(cli: Cli, { input, stdin }: EvaluateFlags): Promise<Json>
       hint: 'Give one of the two, for example: echo \'{"tool":"system_health"}\' | symbi policy evaluate --stdin',
     })
   }
-  return input === undefined ? callIn(await standardInput()) : await callInFile(cli, input)
-}
-
-async function standardInput(): Promise<Uint8Array> {
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
-    bytes += chunk.length
-    if (bytes > INPUT_BYTES_MAX) throw tooLarge()
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
-}
-
-function tooLarge(): Fault {
-  return new Fault('PAYLOAD_TOO_LARGE', {
-    message: `Cannot read the call: it is longer than ${INPUT_BYTES_MAX} bytes`,
-    hint: 'Give one call only',
-  })
+  return input === undefined ? callIn(await inputBytes(cli.console, 'the call')) : await callInFile(cli, input)
 }
 
 function badInput({ console }: Cli, fault: Fault, json: boolean): number {
