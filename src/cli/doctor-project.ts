@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { listKeys } from '../access/index.ts'
 import { isFault } from '../core/index.ts'
-import { buildRegistry, readAgentFolder } from '../delegation/index.ts'
+import { buildRegistry, readAgentFolder, shownName } from '../delegation/index.ts'
 import { readSigningKey } from '../journal/index.ts'
 import { checkPolicies, describeProblem } from '../policy/index.ts'
 import type { Project } from '../runtime/index.ts'
@@ -118,7 +118,7 @@ export async function checkAgents(patient: Patient): Promise<Finding> {
   const found = `${counted(targets.length, 'agent')} can be delegated to, in ${counted(files.length, 'file')}`
   if (unavailable.size === 0) return ok(found)
   const lost = counted(unavailable.size, 'name cannot be used', 'names cannot be used')
-  const items = [...unavailable].map(([name, reason]) => `${name}: ${reason}`)
+  const items = [...unavailable].map(([name, reason]) => `${shownName(name)}: ${reason}`)
   return warning(
     `${found}; ${lost}`,
     'Run "symbi dsl --check" on the files, and start the server again when they are mended',

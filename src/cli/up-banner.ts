@@ -1,6 +1,6 @@
 /** What `symbi up` says to a person when it is ready: what runs, what is allowed, who may connect, and what to type next. */
 import { VERSION } from '../core/index.ts'
-import type { AgentRegistry } from '../delegation/index.ts'
+import { type AgentRegistry, shownName } from '../delegation/index.ts'
 import type { PolicyNews } from '../policy/index.ts'
 import type { Project } from '../runtime/index.ts'
 import type { Access } from './access.ts'
@@ -74,7 +74,7 @@ const NAMES_MAX = 8
 function agentRows({ agents, paint }: BannerFacts, row: (name: string, text: string) => string): readonly string[] {
   const names = agents.targets.slice(0, NAMES_MAX).map(({ name }) => name)
   const more = agents.targets.length > NAMES_MAX ? ` and ${agents.targets.length - NAMES_MAX} more` : ''
-  const lost = [...agents.unavailable.keys()].slice(0, NAMES_MAX).join(', ')
+  const lost = [...agents.unavailable.keys()].slice(0, NAMES_MAX).map(shownName).join(', ')
   return [
     ...(names.length === 0 ? [] : [row('agents', `${names.join(', ')}${more}`)]),
     ...(lost === '' ? [] : [paint('yellow', row('', `cannot be used: ${lost}; "symbi dsl --check" says why`))]),

@@ -7,6 +7,7 @@
  */
 import type { Command } from 'commander'
 import { CODES } from '../core/index.ts'
+import { shownName } from '../delegation/index.ts'
 import type { PolicyNews } from '../policy/index.ts'
 import { openRuntime, type Service, serve } from '../runtime/index.ts'
 import { type Log, RATE_LIMIT, stderrLog } from '../server/index.ts'
@@ -50,7 +51,9 @@ async function up(cli: Cli, options: CommonOptions): Promise<number> {
       report: (what, error) => log.write('error', what, { error }),
       ...(config.insecureAllowAll ? { insecureAllowAll: openGate(cli, log) } : {}),
     })
-    for (const [name, reason] of runtime.agents.unavailable) log.write('warn', 'agent cannot be used', { name, reason })
+    for (const [name, reason] of runtime.agents.unavailable) {
+      log.write('warn', 'agent cannot be used', { name: shownName(name), reason })
+    }
     try {
       const service = await serve(runtime, { ...serveOptions(config), log })
       try {

@@ -9,6 +9,7 @@ export { agentPrompt } from './child-prompt.ts'
 export { delegatingToolbox } from './delegating-toolbox.ts'
 export { type Delegation, type DelegationParts, openDelegation } from './delegation.ts'
 export { type FoundSource, findAgentSource } from './find-agent.ts'
+export { shownName } from './places.ts'
 export { buildRegistry } from './registry.ts'
 export { runnableAgent } from './runnable-agent.ts'
 export {

@@ -317,3 +317,10 @@ test('a word that is like no other gets a list of what there is', () => {
   const [error] = parse('zebra x {}').diagnostics
   expect(error?.hint).toMatch(/^A file holds metadata, agent, policy/)
 })
+
+test('messages stay short, however long the names in a source are', () => {
+  const blocks = Array.from({ length: 60 }, (_, index) => `memory m${index} {}`).join(' ')
+  const { diagnostics } = parse(`agent ${'x'.repeat(50_000)} { ${blocks} }`)
+  expect(diagnostics.length).toBeGreaterThan(10)
+  expect(JSON.stringify(diagnostics).length).toBeLessThan(diagnostics.length * 1000)
+})

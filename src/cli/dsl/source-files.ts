@@ -2,6 +2,7 @@
  * Which sources a command is about, and their texts. What is wrong with a file as a file is a diagnostic like any other, so
  * one that cannot be read keeps no other from being looked at.
  */
+import { basename } from 'node:path'
 import { byCodePoint, Fault, messageOf } from '../../core/index.ts'
 import { AGENT_EXTENSIONS } from '../../delegation/index.ts'
 import { type Diagnostic, readSource, SOURCE_BYTES_MAX } from '../../dsl/index.ts'
@@ -15,11 +16,11 @@ export interface SourceText {
   readonly problems: readonly Diagnostic[]
 }
 
-/** A folder stands for the agent files directly in it. Whatever else is named is taken for a file. */
+/** A folder stands for the agent files directly in it. Whatever else is named, or is named like a source, is taken for a file. */
 export async function filesAt(world: World, paths: readonly string[]): Promise<readonly string[]> {
   const files: string[] = []
   for (const path of paths) {
-    if (world.files.factsNow(path)?.kind !== 'directory') {
+    if (isSourceName(basename(path)) || world.files.factsNow(path)?.kind !== 'directory') {
       files.push(path)
       continue
     }

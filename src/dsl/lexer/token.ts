@@ -20,3 +20,8 @@ export function described(token: Token): string {
   const text = token.text.length > 40 ? `${token.text.slice(0, 40)}…` : token.text
   return `"${text}"`
 }
+
+/** A name inside a message: however long it is, a file's messages together stay short. */
+export function called({ text }: { readonly text: string }): string {
+  return text.length > 64 ? `${text.slice(0, 64)}…` : text
+}

@@ -1,5 +1,5 @@
 /** Agents, and the functions that agents and files may hold. */
-import { described, isMark } from '../lexer/token.ts'
+import { called, described, isMark } from '../lexer/token.ts'
 import type { Agent, Capabilities, FunctionDefinition, Member, Parameter, Property, With } from '../tree.ts'
 import { readBraces } from './braces.ts'
 import type { Cursor } from './cursor.ts'
@@ -20,7 +20,7 @@ export function readAgent(cursor: Cursor): Agent {
   const returns = readReturns(cursor)
   const members: Member[] = []
   readBraces(cursor, {
-    what: `the agent "${name.text}"`,
+    what: `the agent "${called(name)}"`,
     form: FORM,
     read: () => members.push(readMember(cursor)),
     starts: (index) => beginsMember(cursor, index),
@@ -120,6 +120,6 @@ export function readFunction(cursor: Cursor): FunctionDefinition {
   }
   const parameters = readParameters(cursor)
   const returns = readReturns(cursor)
-  const body = readBlock(cursor, `the function "${name.text}"`)
+  const body = readBlock(cursor, `the function "${called(name)}"`)
   return { kind: 'function', name, parameters, returns, body, span: cursor.span(start) }
 }

@@ -1,5 +1,5 @@
 /** What stands between braces, part by part, so that one broken part costs the others nothing. */
-import { described } from '../lexer/token.ts'
+import { described, isMark, isWord } from '../lexer/token.ts'
 import type { Cursor } from './cursor.ts'
 import { MEMBER_MISSES } from './near-misses.ts'
 
@@ -42,7 +42,8 @@ const ITEMS_ONLY = new Set(['agent', 'schedule', 'channel', 'memory', 'webhook']
 function beginsNewItem(cursor: Cursor): boolean {
   const { token } = cursor
   if (token.kind !== 'word') return false
-  if (token.text === 'metadata') return cursor.ahead().text === '{'
+  if (token.text === 'metadata') return isMark(cursor.ahead(), '{')
+  if (isWord(cursor.ahead(), 'in')) return false // a name that is looked for in something
   const body = cursor.ahead(2)
-  return ITEMS_ONLY.has(token.text) && cursor.ahead().kind === 'word' && (body.text === '{' || body.text === '(')
+  return ITEMS_ONLY.has(token.text) && cursor.ahead().kind === 'word' && (isMark(body, '{') || isMark(body, '('))
 }

@@ -1,5 +1,5 @@
 /** The items of a file, apart from agents and policies: metadata, types, schedules, channels, memories and webhooks. */
-import { described, isMark, type Token } from '../lexer/token.ts'
+import { called, described, isMark, type Token } from '../lexer/token.ts'
 import type {
   Channel,
   Item,
@@ -119,7 +119,7 @@ function readSchedule(cursor: Cursor): Schedule {
   const form = 'schedule name { cron: "0 0 8 * * *", agent: "name" }'
   const name = readItemName(cursor, 'schedule', form)
   const property: PropertyForm = { separators: [':', '='], also: [], example: 'cron: "0 0 8 * * *"' }
-  const entries = readProperties(cursor, `the schedule "${name.text}"`, form, property)
+  const entries = readProperties(cursor, `the schedule "${called(name)}"`, form, property)
   return { kind: 'schedule', name, entries, span: cursor.span(start) }
 }
 
@@ -131,7 +131,7 @@ function readChannel(cursor: Cursor): Channel {
   const category: PropertyForm = { separators: [':'], also: [], example: 'data_classification { personal: redact }' }
   const members: Channel['members'][number][] = []
   readBraces(cursor, {
-    what: `the channel "${name.text}"`,
+    what: `the channel "${called(name)}"`,
     form,
     read: () => {
       if (cursor.isWord('policy') && beginsPolicy(cursor.ahead())) members.push(readPolicy(cursor))
@@ -168,7 +168,7 @@ function readBareBlock(
   const members: (Property | SubBlock)[] = []
   const property: PropertyForm = { separators: [''], also, example }
   readBraces(cursor, {
-    what: `the ${word.text} "${name.text}"`,
+    what: `the ${word.text} "${called(name)}"`,
     form,
     read: () => {
       members.push(beginsSubBlock(cursor) ? readSubBlock(cursor, inner, property) : readProperty(cursor, property))

@@ -1,5 +1,5 @@
 /** Names, typed parameters and types. */
-import { described, isMark } from '../lexer/token.ts'
+import { called, described, isMark } from '../lexer/token.ts'
 import type { Name, Parameter, Type } from '../tree.ts'
 import type { Cursor } from './cursor.ts'
 
@@ -58,8 +58,8 @@ export function readParameters(cursor: Cursor): readonly Parameter[] {
 export function readParameter(cursor: Cursor): Parameter {
   const name = readName(cursor, 'a name', 'Write name: Type')
   if (!cursor.take(':')) {
-    cursor.fail(`"${name.text}" needs a type, and ${described(cursor.token)} stands there`, {
-      hint: `Write ${name.text}: String`,
+    cursor.fail(`"${called(name)}" needs a type, and ${described(cursor.token)} stands there`, {
+      hint: `Write ${called(name)}: String`,
     })
   }
   const type = readType(cursor)
@@ -81,7 +81,7 @@ export function readType(cursor: Cursor): Type {
   } while (cursor.is(','))
   cursor.leave(entered)
   if (!cursor.take('>')) {
-    cursor.fail(`the types of "${name.text}" end with ">", and ${described(cursor.token)} stands there`, {
+    cursor.fail(`the types of "${called(name)}" end with ">", and ${described(cursor.token)} stands there`, {
       hint: 'Write map<String, int>',
     })
   }

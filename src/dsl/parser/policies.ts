@@ -1,5 +1,5 @@
 /** Policy blocks and their rules. */
-import { described, isMark } from '../lexer/token.ts'
+import { called, described, isMark } from '../lexer/token.ts'
 import type { Policy, Rule, RuleEffect } from '../tree.ts'
 import { readBraces } from './braces.ts'
 import type { Cursor } from './cursor.ts'
@@ -22,7 +22,7 @@ export function readPolicy(cursor: Cursor): Policy {
   }
   const rules: Rule[] = []
   readBraces(cursor, {
-    what: `the policy "${name.text}"`,
+    what: `the policy "${called(name)}"`,
     form: FORM,
     read: () => (isBareList(cursor) ? passBareList(cursor) : rules.push(readRule(cursor))),
     starts: (index) => beginsRule(cursor, index),

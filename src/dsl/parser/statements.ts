@@ -2,7 +2,7 @@
  * Blocks and statements (1.4). They are behaviour, which no governed route runs; they are read all the same, so that what is
  * refused can be named.
  */
-import { described, isMark } from '../lexer/token.ts'
+import { called, described, isMark } from '../lexer/token.ts'
 import type {
   Assign,
   AssignOperator,
@@ -74,10 +74,10 @@ function refuseLoop(cursor: Cursor): void {
 function readLet(cursor: Cursor): Let {
   const { start } = cursor.next()
   const name = readName(cursor, 'a name', 'Write let name = value;')
-  if (cursor.is(':')) cursor.fail('a "let" has no type', { hint: `Write let ${name.text} = value;` })
+  if (cursor.is(':')) cursor.fail('a "let" has no type', { hint: `Write let ${called(name)} = value;` })
   if (!cursor.take('=')) {
     cursor.fail(`"=" is expected, and ${described(cursor.token)} stands there`, {
-      hint: `Write let ${name.text} = value;`,
+      hint: `Write let ${called(name)} = value;`,
     })
   }
   const value = readExpression(cursor)
