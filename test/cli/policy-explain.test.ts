@@ -140,8 +140,17 @@ inline policy own denied tool_call read_file (rule 2)
     await using project = await desk(JSON.stringify(call))
     await writeFile(project.of('agents', 'alias.symbi'), 'agent helper {}')
     const { code, stdout, stderr } = await inProcess(words(project))
-    expect([code, stderr]).toEqual([0, ''])
+    expect(code).toBe(0)
+    expect(stderr).toMatch(/^No run under an inline policy has the tool "delegate" today, .*\n$/)
     expect(stdout).toContain('allow\nthe inline policy of agent "reader" lets delegate::helper pass')
+  })
+
+  test('says why an agent of the project cannot be delegated to', async () => {
+    await using project = await desk('{"agent":"untrusted"}')
+    await writeFile(project.of('agents', 'untrusted.symbi'), 'agent untrusted(input: String) {}')
+    const { stdout, stderr } = await inProcess(words(project))
+    expect(stdout).toMatch(/^deny\n/)
+    expect(stderr).toMatch(/^Not available is the agent "untrusted": agents\/untrusted\.symbi:1:17: E180 .*\n$/)
   })
 
   test('explains a delegation to nobody as it was given, and says so', async () => {

@@ -21,13 +21,13 @@ export async function explain(cli: Cli, options: ExplainFlags & CommonOptions): 
   const found = await findAgentSource(cli.world, root, options.agent)
   const agent = runnableAgent(found)
   const named = namedCall(await callInFile(cli, options.call))
-  const { box: tools, stranger } = await toolsFor(cli.world, root, named.action)
+  const { box: tools, stranger, reason } = await toolsFor(cli.world, root, named.action)
   const box = restrictedBy(tools, agent.policy)
   const question = questionOf(box.prepare(named.action, box.definitions()), {
     agent_id: named.principal ?? agent.principal,
     trusted_context: { ...named.context, ...box.context() },
   })
   const ruling = evaluateInline(agent.policy, question)
-  showExplanation(cli.console, { agent, file: found.file, question, stranger, ruling }, options.json === true)
+  showExplanation(cli.console, { agent, file: found.file, question, stranger, reason, ruling }, options.json === true)
   return 0
 }

@@ -18,15 +18,22 @@ export interface Explanation {
   readonly question: InlineQuestion
   /** What the call names and this runtime does not have. */
   readonly stranger: string | null
+  /** Why a name that the project has cannot be used. */
+  readonly reason: string | null
   readonly ruling: InlineRuling
 }
 
 export function showExplanation(console: Console, explanation: Explanation, json: boolean): void {
   if (json) console.result(jsonLine(asObject(explanation)))
   else for (const line of linesOf(console, explanation)) console.result(line)
-  const { stranger } = explanation
-  if (stranger !== null) {
+  const { stranger, reason, question, ruling } = explanation
+  if (reason !== null) {
+    console.note(`Not available is ${oneLine(stranger ?? '', 100)}: ${oneLine(reason)}`)
+  } else if (stranger !== null) {
     console.note(`Not known here is ${oneLine(stranger, 100)}: the call was taken as it was given`)
+  }
+  if (ruling.kind === 'Pass' && question.effect?.startsWith('delegate::') === true) {
+    console.note('No run under an inline policy has the tool "delegate" today, so nothing comes of this permission')
   }
 }
 

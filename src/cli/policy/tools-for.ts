@@ -11,6 +11,8 @@ export interface ToolsFor {
   readonly box: Toolbox
   /** What the call names and this runtime does not have: it is then taken as it was given. Null for what it has. */
   readonly stranger: string | null
+  /** Why a name that the project has cannot be used. Null for any other. */
+  readonly reason: string | null
 }
 
 /** `root` is the folder of the project. A delegation is looked up in its agents. */
@@ -19,14 +21,15 @@ export async function toolsFor(world: World, root: string, action: ProposedActio
   const box = toolbox({ tools: own }, world)
   if ('ToolCall' in action) {
     const { name } = action.ToolCall
-    if (own.some(({ definition }) => definition.name === name)) return { box, stranger: null }
-    return { box: toolbox({ tools: [...own, standIn(name)] }, world), stranger: `the tool "${name}"` }
+    if (own.some(({ definition }) => definition.name === name)) return { box, stranger: null, reason: null }
+    return { box: toolbox({ tools: [...own, standIn(name)] }, world), stranger: `the tool "${name}"`, reason: null }
   }
-  if (!('Delegate' in action)) return { box, stranger: null }
+  if (!('Delegate' in action)) return { box, stranger: null, reason: null }
   const { target } = action.Delegate
   const registry = buildRegistry((await readAgentFolder(world, join(root, AGENTS_FOLDER))).files)
-  if (registry.resolve(target).kind === 'Target') return { box: delegatingToolbox(box, registry), stranger: null }
-  return { box, stranger: `the agent "${target}"` }
+  const resolved = registry.resolve(target)
+  if (resolved.kind === 'Target') return { box: delegatingToolbox(box, registry), stranger: null, reason: null }
+  return { box, stranger: `the agent "${target}"`, reason: resolved.kind === 'Unavailable' ? resolved.reason : null }
 }
 
 /** Takes any arguments. Never runs: nothing here does. */
