@@ -1,9 +1,19 @@
-import { appendFileSync, mkdirSync, renameSync, rmSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { inProcess, jsonLines, symbi } from '../support/cli.ts'
 import { type TemporaryFolder, temporaryFolder } from '../support/folder.ts'
 import { family, oneDelegation, type Tale, type ToldRun } from '../support/told-runs.ts'
+import { watchedWorld } from '../support/watched-world.ts'
 
 const OWN_KEY = "verified with the project's own key, which is not independent"
 
@@ -207,6 +217,30 @@ describe('audit show of a run that delegates', () => {
     expect(done.stdout).toMatch(/\n {8}\+ ended {5}Completed after 1 iteration/)
     expect(Math.max(...done.stdout.split('\n').map((text) => [...text].length))).toBeLessThanOrEqual(100)
   }, 60_000)
+
+  test.each<[string, (path: string) => void]>([
+    ['written to', (path) => appendFileSync(path, 'x\n')],
+    ['cut to its beginning', (path) => truncateSync(path, readFileSync(path, 'utf8').indexOf('\n', 10) + 1)],
+  ])('says of a run that was %s after the table was made that it changed, and goes on', async (_what, change) => {
+    const { tale, parent, child } = family()
+    await using project = await projectOf(tale)
+    let opened = 0
+    let changedAt = Number.POSITIVE_INFINITY
+    const world = watchedWorld((operation, path) => {
+      if (operation !== 'open' || path !== project.pathOf(child)) return
+      opened += 1
+      if (opened === changedAt) change(path)
+    })
+    const show = (...more: string[]) =>
+      inProcess(['audit', 'show', parent.runId, '--project', project.path, ...more], { world })
+    await show()
+    changedAt = 2 * opened // the last time that it is opened, which is for its timeline
+    const done = await show()
+    expect([done.code, done.stderr]).toEqual([0, ''])
+    expect(short(done.stdout)).toContain('├─ reviewer     1ab3c568       10  Completed             verified')
+    expect(done.stdout).toContain('run of reviewer, begun by agent 1c4ec51c at #6: changed since the table was made')
+    expect(done.stdout).toMatch(/── run of reviewer, begun by agent 1c4ec51c at #18/)
+  })
 
   test('tells in the journal of the root who asked the model, and counts for each run what was its own', async () => {
     const { tale } = family()

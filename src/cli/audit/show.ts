@@ -3,7 +3,8 @@
  * run that its parent's link names. With `--json` every entry, one object a line.
  */
 import { basename } from 'node:path'
-import { instantOf } from '../../core/index.ts'
+import { isDeepStrictEqual } from 'node:util'
+import { instantOf, isFault } from '../../core/index.ts'
 import { type PlacedRun, type RunTree, runsOf, treeHolds, verifyTree, viewStatus } from '../../journal/index.ts'
 import type { Cli } from '../cli.ts'
 import { jsonLine } from '../plain-text.ts'
@@ -43,17 +44,32 @@ async function treeOf(cli: Cli, { path, agentId }: JournalFile, run: VerifiedRun
   return tree
 }
 
-/** The entries of a whole tree are not kept, so each run is verified once more when it is shown. */
-async function readAgain({ world }: Cli, { node }: PlacedRun, key: TrustedKey): Promise<VerifiedRun | null> {
+/** Something about the run is not any more what the tree said of it. */
+type Again = VerifiedRun | 'changed since' | null
+
+/**
+ * The entries of a whole tree are not kept, so each run is verified once more when it is shown. Who is still at work may
+ * have written since; then the tree is what was found, and the timeline would be of something else.
+ */
+async function readAgain({ world }: Cli, { node }: PlacedRun, key: TrustedKey): Promise<Again> {
   const { path, run_id, report } = node
   if (report === null) return null
-  return await readRun(world, { path, name: basename(path), runId: run_id, agentId: report.agent_id }, key.key)
+  try {
+    const file = { path, name: basename(path), runId: run_id, agentId: report.agent_id }
+    const again = await readRun(world, file, key.key)
+    return isDeepStrictEqual(again.report, report) ? again : CHANGED
+  } catch (error) {
+    if (isFault(error, 'EVIDENCE_CHANGING', 'EVIDENCE_INVALID')) return CHANGED
+    throw error
+  }
 }
+
+const CHANGED = 'changed since'
 
 interface Printer {
   asked(run: VerifiedRun, tree: RunTree | null): void
   /** `run` is null where nothing could be verified. */
-  below(placed: PlacedRun, run: VerifiedRun | null): void
+  below(placed: PlacedRun, run: Again): void
 }
 
 function textPrinter(cli: Cli, key: TrustedKey, full: boolean): Printer {
@@ -75,7 +91,13 @@ function textPrinter(cli: Cli, key: TrustedKey, full: boolean): Printer {
     below({ node, parent, depth }, run) {
       if (run === null) return // the table says why
       const by = parent === null ? '' : `, begun by ${nameOf(parent)} at #${node.link?.sequence ?? 0}`
-      show(run, { title: `run of ${nameOf(node)}${by}`, depth, remarks: [], problems: node.problems })
+      const title = `run of ${nameOf(node)}${by}`
+      if (run === CHANGED) {
+        console.result('')
+        console.result(`${title}: changed since the table was made; show it again`)
+        return
+      }
+      show(run, { title, depth, remarks: [], problems: node.problems })
     },
   }
 }
@@ -95,7 +117,8 @@ function jsonPrinter({ console }: Cli, key: TrustedKey): Printer {
     },
     below(placed, run) {
       tell(runEvent(placed))
-      if (run !== null) tellRun(run)
+      if (run === CHANGED) tell({ event: 'changed', run_id: placed.node.run_id })
+      else if (run !== null) tellRun(run)
     },
   }
 }
