@@ -15,7 +15,6 @@ import {
   type Diagnostic,
   type InlinePolicy,
   type Parsed,
-  type Position,
   withSettings,
 } from '../dsl/index.ts'
 import type { DelegationTarget } from './target.ts'
@@ -28,13 +27,13 @@ export type Judged =
 /** A judge of the agents of one source. */
 export function judgeOf(parsed: Parsed, rules: 'canonical' | 'lenient'): (agent: Agent) => Judged {
   const found = checkSource(parsed).filter(({ kind }) => kind !== 'warning')
-  const ownerOf = ownerAmong(agentsOf(parsed.tree), parsed)
   const describe = describerOf(parsed)
-  const isCut = found.length >= DIAGNOSTICS_MAX // where some are not told, nobody knows whom they concern
+  // Where some are not told, nobody knows whom they concern.
+  const concerned = found.length >= DIAGNOSTICS_MAX ? everybody(found) : byOwner(found, parsed)
   return (agent) => {
     const compiled = compileInlinePolicy(parsed, agent)
     const problems = [
-      ...found.filter(({ start }) => isCut || (ownerOf(start) ?? agent) === agent),
+      ...concerned(agent),
       ...compiled.diagnostics.filter(({ kind }) => kind !== 'warning'),
       ...(rules === 'canonical' ? canonicalProblems(parsed, agent) : []),
     ]
@@ -45,13 +44,30 @@ export function judgeOf(parsed: Parsed, rules: 'canonical' | 'lenient'): (agent:
   }
 }
 
-/** Which agent a place lies in, or null where it concerns the whole file. */
-function ownerAmong(agents: readonly Agent[], { lines }: Parsed): (place: Position) => Agent | null {
-  const ranges = agents.map(({ span }) => [lines.positionAt(span.start).offset, lines.positionAt(span.end).offset])
-  return ({ offset }) => {
-    const at = ranges.findIndex(([start = 0, end = 0]) => offset >= start && offset < end)
-    return agents[at] ?? null
+type Concerned = (agent: Agent) => readonly Diagnostic[]
+
+function everybody(found: readonly Diagnostic[]): Concerned {
+  return () => found
+}
+
+/** What lies in an agent concerns that one, and anything else all of them. Both lists are in the order of the text. */
+function byOwner(found: readonly Diagnostic[], { tree, lines }: Parsed): Concerned {
+  const shared: Diagnostic[] = []
+  const own = new Map<Agent, Diagnostic[]>()
+  const ranges = agentsOf(tree).map((agent) => {
+    const mine: Diagnostic[] = []
+    own.set(agent, mine)
+    return { start: lines.positionAt(agent.span.start).offset, end: lines.positionAt(agent.span.end).offset, mine }
+  })
+  let at = 0
+  for (const problem of found) {
+    const { offset } = problem.start
+    while (offset >= (ranges[at]?.end ?? Number.POSITIVE_INFINITY)) at += 1
+    const range = ranges[at]
+    if (range !== undefined && offset >= range.start) range.mine.push(problem)
+    else shared.push(problem)
   }
+  return (agent) => [...shared, ...(own.get(agent) ?? [])]
 }
 
 /** In the order of their places. What two checks found alike is one problem. */

@@ -7,7 +7,7 @@
  */
 import type { Diagnostic } from './diagnostic.ts'
 import type { Parsed } from './parse.ts'
-import { diagnosticsOf, type Problem } from './problems.ts'
+import { limited, type Problem, placedProblems } from './problems.ts'
 import type { Agent, Capabilities, Expression, Item, Metadata, Property, Span, With } from './tree.ts'
 
 const METADATA_KEYS = ['version', 'description', 'author', 'executor']
@@ -18,20 +18,18 @@ const HOSTED = 'e2b'
 
 /** All of them, in the order of their places. Empty: the agent can be delegated to as far as its form goes. */
 export function canonicalProblems(parsed: Parsed, agent: Agent): readonly Diagnostic[] {
-  return diagnosticsOf([...fileProblems(parsed), ...agentProblems(agent)], parsed.lines)
+  return limited([...fileProblems(parsed), ...placedProblems(agentProblems(agent), parsed.lines)])
 }
 
-const files = new WeakMap<Parsed, readonly Problem[]>()
+const files = new WeakMap<Parsed, readonly Diagnostic[]>()
 
 /** What all agents of a file share is looked for once, so that a file of a thousand agents costs no more than its length. */
-function fileProblems(parsed: Parsed): readonly Problem[] {
+function fileProblems(parsed: Parsed): readonly Diagnostic[] {
   const known = files.get(parsed)
   if (known !== undefined) return known
   const { items } = parsed.tree
-  const problems = [
-    ...items.flatMap(itemProblems),
-    ...metadataProblems(items.filter((item) => item.kind === 'metadata')),
-  ]
+  const found = [...items.flatMap(itemProblems), ...metadataProblems(items.filter((item) => item.kind === 'metadata'))]
+  const problems = placedProblems(found, parsed.lines)
   files.set(parsed, problems)
   return problems
 }

@@ -49,7 +49,12 @@ export class Problems {
 }
 
 export function diagnosticsOf(problems: readonly Problem[], lines: LineMap): readonly Diagnostic[] {
-  return limited(bounded(problems).map((problem) => diagnosticOf(problem, lines)))
+  return limited(placedProblems(problems, lines))
+}
+
+/** As many as can matter to `limited`, whatever else is found beside them. */
+export function placedProblems(problems: readonly Problem[], lines: LineMap): readonly Diagnostic[] {
+  return bounded(problems).map((problem) => diagnosticOf(problem, lines))
 }
 
 /** The first of each kind, one more than may be reported: then it is known that there were more. */

@@ -8,32 +8,23 @@ import { meant } from './parser/near-misses.ts'
 import { DIAGNOSTICS_MAX, limited } from './problems.ts'
 
 /** `known` holds tools by name, and targets of delegation as `delegate::<declared name>`. */
-export function unknownNames(policy: InlinePolicy, known: ReadonlySet<string>): readonly Diagnostic[] {
-  const names = policy.blocks.flatMap(({ rules }) =>
+export function unknownNames(
+  { blocks }: Pick<InlinePolicy, 'blocks'>,
+  known: ReadonlySet<string>,
+): readonly Diagnostic[] {
+  const names = blocks.flatMap(({ rules }) =>
     rules.flatMap(({ selector }) => (typeof selector === 'boolean' ? [] : selector)),
   )
-  const unknown = names.filter(({ text }) => !known.has(text)).toSorted((a, b) => a.start.offset - b.start.offset)
-  // one more than is shown: guessing costs more the more names there are, and nobody reads a thousand guesses
-  return limited(unknown.slice(0, DIAGNOSTICS_MAX + 1).map((name) => warningFor(name, known)))
-}
-
-/** The policies of a file bind all its agents, so the same guess would be made for each of them. */
-const guesses = new WeakMap<ReadonlySet<string>, Map<string, string | null>>()
-
-function guessFor(text: string, known: ReadonlySet<string>): string | null {
-  const made = guesses.get(known) ?? new Map<string, string | null>()
-  guesses.set(known, made)
-  let guess = made.get(text)
-  if (guess === undefined) {
-    guess = known.has(`${DELEGATE}${text}`) ? `${DELEGATE}${text}` : meant(text, [...known])
-    made.set(text, guess)
-  }
-  return guess
+  const candidates = [...known]
+  const unknown = names
+    .filter(({ text }) => !known.has(text))
+    .sort((left, right) => left.start.offset - right.start.offset)
+  return limited(unknown.slice(0, DIAGNOSTICS_MAX + 1).map((name) => warningFor(name, candidates))) // each is compared with all
 }
 
 const DELEGATE = 'delegate::'
 
-function warningFor({ text, start, end }: EffectName, known: ReadonlySet<string>): Diagnostic {
+function warningFor({ text, start, end }: EffectName, known: readonly string[]): Diagnostic {
   const what = text.startsWith(DELEGATE) ? 'target of delegation' : 'tool'
   return {
     kind: 'warning',
@@ -46,8 +37,8 @@ function warningFor({ text, start, end }: EffectName, known: ReadonlySet<string>
   }
 }
 
-function hintFor(text: string, known: ReadonlySet<string>): string {
-  const near = guessFor(text, known)
+function hintFor(text: string, known: readonly string[]): string {
+  const near = known.includes(`${DELEGATE}${text}`) ? `${DELEGATE}${text}` : meant(text, known)
   if (near !== null) return `Did you mean ${JSON.stringify(near)}?`
   return text.startsWith(DELEGATE)
     ? 'A target goes by the name that its agent is declared with'

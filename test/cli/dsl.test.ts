@@ -114,6 +114,25 @@ agents/two.symbi: ok, 2 agents: proof_reader, fact_checker
     expect([code, codesOf(stdout), rows(stdout)[0]?.agents]).toEqual([1, ['E172'], []])
   })
 
+  test.each([
+    ['alone', 1024, ''],
+    ['beside things that delegation refuses', 1024, 'type t = String\n'.repeat(40_000)],
+    ['with rules for all that name nothing', 1024, `policy p { deny: [${'"shall", '.repeat(30_000)}"x"] }\n`],
+    ['with descriptions for all', 1024, 'metadata { author = "a" }\n'.repeat(30_000)],
+  ])(
+    'looks at what all agents of a file share once: as many as a project may have, %s',
+    async (_what, count, shared) => {
+      const many = Array.from({ length: count }, (_, at) => `agent a${at} {}`).join('\n')
+      await using folder = await agentFiles({ 'many.symbi': `${shared}${many}\n` })
+      for (const how of [['--check'], []]) {
+        const { stdout } = await inProcess(['dsl', ...how, '--json', '--project', folder.path, folder.of('agents')])
+        expect(rows(stdout)[0]?.agents).toHaveLength(count)
+        expect(codesOf(stdout).length).toBeLessThanOrEqual(202)
+      }
+    },
+    60_000,
+  )
+
   test('with --json is one object a file, and nothing else', async () => {
     await using folder = await agentFiles({ 'bad.symbi': 'agnet x {}\n', 'good.symbi': 'agent good {}\n' })
     const { code, stdout } = await check(folder, '--json', folder.of('agents'))

@@ -180,3 +180,16 @@ test('a long file counts once for each of its agents', () => {
   expect(of({ 'a.symbi': comment + agents(16) }).targets).toHaveLength(16)
   expect(() => of({ 'a.symbi': comment + agents(17) })).toThrow(expect.objectContaining({ code: 'REGISTRY_LIMIT' }))
 })
+
+test('one file may declare as many agents as a project may have, and describe them all', () => {
+  const agents = Array.from({ length: 1024 }, (_, at) => `agent a${at} {}`).join(' ')
+  const { targets } = of({ 'many.symbi': `metadata { description = "all" } ${agents}` })
+  expect(targets).toHaveLength(1024)
+  expect(targets.every(({ description }) => description === 'all')).toBe(true)
+})
+
+test('what is wrong in one agent of a file is no problem of those beside it', () => {
+  const registry = of({ 'desk.symbi': 'agent a {}\nagent b { with timeout = 0s {} }\nagent c {}\n' })
+  expect(namesOf(registry)).toEqual(['a', 'c'])
+  expect(reasonOf(registry, 'b')).toMatch(/^agents\/desk\.symbi:2:/)
+})

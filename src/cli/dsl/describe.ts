@@ -41,22 +41,19 @@ function describe({ name, text, parsed, agents }: Examined): readonly string[] {
   if (parsed === null) return [oneLine(name)]
   const words = (node: { readonly span: { readonly start: number; readonly end: number } }): string =>
     oneLine(text.slice(node.span.start, node.span.end), WORDS_MAX)
-  return [oneLine(name), ...parsed.tree.items.flatMap((item) => itemLines(item, words, agents))]
+  const byName = new Map(agents.map((agent) => [agent.name, agent]))
+  return [oneLine(name), ...parsed.tree.items.flatMap((item) => itemLines(item, words, byName))]
 }
 
 const WORDS_MAX = 100
 type Words = (node: { readonly span: { readonly start: number; readonly end: number } }) => string
 
-function itemLines(item: Item, words: Words, agents: readonly ResolvedAgent[]): readonly string[] {
+function itemLines(item: Item, words: Words, agents: ReadonlyMap<string, ResolvedAgent>): readonly string[] {
   switch (item.kind) {
     case 'metadata':
       return ['  metadata', ...item.entries.map((entry) => `    ${words(entry)}`)]
     case 'agent':
-      return agentLines(
-        item,
-        words,
-        agents.find(({ name }) => name === item.name.text),
-      )
+      return agentLines(item, words, agents.get(item.name.text))
     case 'policy':
       return [
         `  policy ${item.name.text}, for every agent of the file`,

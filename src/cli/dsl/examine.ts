@@ -14,6 +14,7 @@ import {
   type Item,
   type Member,
   type Parsed,
+  type PolicyBlock,
   parse,
   unknownNames,
   withSettings,
@@ -79,17 +80,19 @@ export async function examine(world: World, source: SourceText, names: ProjectNa
   const at = { file: basename(real ?? ''), parsed, names }
   const findings = [...found]
   const resolved: ResolvedAgent[] = []
+  const blocks = new Set<PolicyBlock>() // those of the file bind every agent, and are judged once
   for (const agent of agents) {
     const [started, delegated] = [lenient(agent), canonical(agent)]
     findings.push(...problemsOf(started).map(byEveryRoute), ...problemsOf(delegated).map(byDelegation))
     const policy = started.kind === 'Usable' ? started.target.policy : compileInlinePolicy(parsed, agent).policy
-    if (policy !== null) findings.push(...unknownNames(policy, known).map(byEveryRoute))
+    for (const block of policy?.blocks ?? []) blocks.add(block)
     const rival = inProject && delegated.kind === 'Usable' ? rivalOf(delegated.target, agent, at) : null
     if (rival !== null) findings.push(byDelegation(rival))
     const hindrance = problemsOf(delegated)[0] ?? rival
     const policies = [...shared, ...namesOf(agent.members)]
     resolved.push(resolve(agent, { description: describe(agent), policies, hindrance }))
   }
+  findings.push(...unknownNames({ blocks: [...blocks] }, known).map(byEveryRoute))
   return { ...base, findings: inOrder(findings), agents: resolved }
 }
 
