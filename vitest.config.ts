@@ -1,4 +1,15 @@
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
+
+/** Files that start processes take longest. They go first, or one worker would be alone with the last of them. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification): number =>
+      ['/test/e2e/', '/test/cli/', '/test/'].findIndex((folder) => moduleId.includes(folder))
+    const sorted = await super.sort(files)
+    return sorted.toSorted((left, right) => rank(left) - rank(right))
+  }
+}
 
 export default defineConfig({
   test: {
@@ -10,5 +21,6 @@ export default defineConfig({
     // a process a file: tests open real files, sockets and locks, and some set flags of the engine
     pool: 'forks',
     maxWorkers: 2,
+    sequence: { sequencer: LongestFirst },
   },
 })

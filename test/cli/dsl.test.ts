@@ -116,9 +116,7 @@ agents/two.symbi: ok, 2 agents: proof_reader, fact_checker
 
   test.each([
     ['alone', 1024, ''],
-    ['beside things that delegation refuses', 1024, 'type t = String\n'.repeat(40_000)],
     ['with rules for all that name nothing', 1024, `policy p { deny: [${'"shall", '.repeat(30_000)}"x"] }\n`],
-    ['with descriptions for all', 1024, 'metadata { author = "a" }\n'.repeat(30_000)],
   ])(
     'looks at what all agents of a file share once: as many as a project may have, %s',
     async (_what, count, shared) => {

@@ -139,12 +139,14 @@ test.each(MOMENTS)(
   'killed %s any write of a delegated turn, parent and child leave evidence that agrees',
   { timeout: 300_000 },
   async (_, moment) => {
-    const points = counted.answer.owners.map((_, index) => ({ nth: index + 1, moment }))
+    const writes = counted.answer.owners.map((_, index) => ({ nth: index + 1, moment }))
+    // right after one write is before the next one, on every disk: only before the first nothing else stands for
+    const points = moment === 'before' ? writes.slice(0, 1) : writes
     await eachAtOnce(points, async (point) => {
       await using place = await openPlace()
       await killedAt(place, point, 'answer')
       const pair = await judged(place)
-      const isWhole = point.nth === points.length && moment === 'after'
+      const isWhole = point.nth === writes.length && moment === 'after'
       expect(pair.child !== null && endOf(pair.child) === 'Completed').toBe(isWhole || endedBefore(point))
       await neverAgain(place, isWhole)
     })
