@@ -95,7 +95,6 @@ export const CODES = {
   AGENT_AMBIGUOUS: row(409, 1, 'It is not clear which agent is meant'),
   AGENT_UNAVAILABLE: row(409, 1, 'The agent exists and cannot be used'),
   REGISTRY_LIMIT: row(500, 78, 'The folder of agents exceeds a limit'),
-  DELEGATION_REFUSED: row(409, 1, 'The delegation was refused before anything began'),
 
   // calls, budget, loop, providers
   CALL_INVALID: row(422, 65, 'The proposed call is not valid'),
