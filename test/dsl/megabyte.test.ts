@@ -8,19 +8,12 @@ test.each([
   ['{', ''],
   ['(', IN_BLOCK],
   ['"', ''],
-  ['"\\"\n', ''],
-  ['//', ''],
   ['/*', ''],
-  ["'", ''],
   ['a.', IN_BLOCK],
-  ['!', IN_BLOCK],
   ['if ', IN_BLOCK],
-  ['a{}', ''],
   ['policy p {', ''],
-  ['allow:', 'policy p { '],
   ['allow: "x" ', 'policy p { '],
   ['a=1 ', 'metadata { '],
-  ['7', IN_BLOCK],
   ['1s', ''],
   ['with a = 1 {} ', 'agent a { '],
 ])(
@@ -30,7 +23,7 @@ test.each([
     const text = `${before}${piece.repeat(Math.floor(length / Buffer.byteLength(piece)))}\n`
     const found = checkSource(parse(text))
     expect(found.length).toBeLessThanOrEqual(100)
-    if (piece !== '//') expect(found.length).toBeGreaterThan(0)
+    expect(found.length).toBeGreaterThan(0)
   },
   60_000,
 )
