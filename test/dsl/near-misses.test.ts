@@ -324,3 +324,17 @@ test('messages stay short, however long the names in a source are', () => {
   expect(diagnostics.length).toBeGreaterThan(10)
   expect(JSON.stringify(diagnostics).length).toBeLessThan(diagnostics.length * 1000)
 })
+
+test.each([
+  ['with { x = a + b; }', []],
+  ['with { x = [a, b]; }', []],
+  ['with { x = a in b; }', []],
+  ['with { x = not a; }', []],
+  ['with { x = if a { 1 } else { 2 }; }', []],
+  ['with { x = f(1).y; }', []],
+  ['with { sandbox = "docker" }', ['E100']],
+  ['with { sandbox = "docker", timeout = 5.minutes }', ['E100']],
+  ['with { sandbox = "docker" timeout = 5.minutes }', ['E100']],
+])('a with-block that begins with an assignment is told from one with its attributes inside: %s', (text, codes) => {
+  expect(parse(`agent a { ${text} }`).diagnostics.map(({ code }) => code)).toEqual(codes)
+})

@@ -1,5 +1,5 @@
 /** Agents, and the functions that agents and files may hold. */
-import { called, described, isMark } from '../lexer/token.ts'
+import { called, described, isMark, isWord } from '../lexer/token.ts'
 import type { Agent, Capabilities, FunctionDefinition, Member, Parameter, Property, With } from '../tree.ts'
 import { readBraces } from './braces.ts'
 import type { Cursor } from './cursor.ts'
@@ -106,7 +106,11 @@ function readWith(cursor: Cursor): With {
 function holdsAttributes(cursor: Cursor): boolean {
   if (!cursor.is('{') || cursor.ahead().kind !== 'word') return false
   const separator = cursor.ahead(2)
-  return isMark(separator, ':') || (isMark(separator, '=') && !isMark(cursor.ahead(4), ';'))
+  if (isMark(separator, ':')) return true
+  const [value, next] = [cursor.ahead(3), cursor.ahead(4)]
+  if (!isMark(separator, '=') || value.kind === 'mark' || isWord(value, 'if') || isWord(value, 'not')) return false
+  // an operator or a semicolon goes on with a statement; a brace, a comma or another word ends a value that stands alone
+  return isMark(next, '}') || isMark(next, ',') || (next.kind === 'word' && !isWord(next, 'in'))
 }
 
 export function readFunction(cursor: Cursor): FunctionDefinition {
