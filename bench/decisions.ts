@@ -83,6 +83,7 @@ function question(): GateQuestion {
       config: DEFAULT_LOOP_CONFIG,
     },
     approval: null,
+    presented: null,
     remainingMs: 60_000,
   }
 }

@@ -18,7 +18,7 @@ import {
 } from '../calls/index.ts'
 import { Bug, cutText, Fault, isFault, type Json, type JsonObject, messageOf, millisecondsOf } from '../core/index.ts'
 import type { ProposedAction, ToolDefinition } from '../events/index.ts'
-import type { Decision, Gate, GateQuestion } from '../policy/index.ts'
+import type { ApprovalAnswer, Decision, Gate, GateQuestion } from '../policy/index.ts'
 import { raceDeadline, type World } from '../world/index.ts'
 import { approvalIn, decisionIn } from './gate-answers.ts'
 
@@ -32,6 +32,8 @@ export interface Authority {
   readonly offered: readonly ToolDefinition[]
   /** Monotonic end of the run. */
   readonly deadlineMs: number
+  /** The handle of a held request that the caller presented with these calls; null by default. */
+  readonly presented?: string | null
 }
 
 export type Verdict = Granted | Denied
@@ -48,9 +50,13 @@ export interface Denied {
   readonly action: ProposedAction
   /** What the model sees. */
   readonly reason: string
+  /** Set when the call only waits for a person: the same call may be proposed again under this handle. */
+  readonly pending?: PendingApproval
   /** What `PolicyEvaluated.denied_calls` records of it. */
   readonly evidence: JsonObject
 }
+
+export type PendingApproval = Pick<Extract<ApprovalAnswer, { kind: 'Pending' }>, 'approval_id' | 'expires_at'>
 
 /** Authorises one action. Rejects only when the signal is aborted: everything else is a verdict. */
 export async function authorise(
@@ -96,6 +102,7 @@ async function authoriseOnce(
     call,
     run,
     approval,
+    presented: authority.presented ?? null,
     remainingMs: Math.max(0, authority.deadlineMs - clock.monotonicMs()),
   })
   try {
@@ -103,6 +110,7 @@ async function authoriseOnce(
       await raceDeadline(race, signal, (inner) => authority.gate.approve(question(null), inner)),
     )
     if (answer.kind === 'Refused') return denied(action, answer.reason, call, NOBODY)
+    if (answer.kind === 'Pending') return held(denied(action, answer.reason, call, NOBODY), answer)
     const approval = answer.kind === 'Approved' ? answer.approval : null
     if (call.contract?.requires_approval === true && approval === null) {
       return denied(action, 'the tool needs an approval and nobody gave one', call, NOBODY) // a gate's Allow never waives it
@@ -178,6 +186,15 @@ function denied(action: ProposedAction, why: string, call: PreparedCall | null, 
       ...(by.errors.length === 0 ? {} : { policy_errors: by.errors.map((error) => cutText(error, REASON_UNITS_MAX)) }),
       ...(call === null ? {} : { call: invocationView(call) }),
     },
+  }
+}
+
+/** A call that nobody decided about is denied like any other, and says under which handle it may come back. */
+function held(denial: Denied, { approval_id, expires_at }: PendingApproval): Denied {
+  return {
+    ...denial,
+    pending: { approval_id, expires_at },
+    evidence: { ...denial.evidence, pending_approval: { approval_id, expires_at } },
   }
 }
 

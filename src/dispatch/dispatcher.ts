@@ -20,8 +20,10 @@ export async function dispatchBatch(
   const { world, recorder } = scope
   const startedMs = world.clock.monotonicMs()
   const { granted, denied } = await authoriseToolCalls(scope, actions, run, signal)
-  const refused: Observation[] = denied.map(({ action, reason }) =>
-    error(action, reason, { error_type: 'policy_denied' }),
+  const refused: Observation[] = denied.map(({ action, reason, pending }) =>
+    pending === undefined
+      ? error(action, reason, { error_type: 'policy_denied' })
+      : error(action, reason, { error_type: 'approval_pending', ...pending }),
   )
   const fitting = granted.filter(({ grant }) => {
     const misfit = misfitOf(grant, run, world.clock.monotonicMs())

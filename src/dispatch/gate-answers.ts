@@ -14,6 +14,8 @@ const DECISIONS: { readonly [K in Decision['kind']]: Shape<Extract<Decision, { k
   Modify: open({ kind: literal('Modify'), modified_action: actionShape, reason: text, policies: list(text) }),
 }
 
+const pendingShape = open({ kind: literal('Pending'), reason: text, approval_id: text, expires_at: shapes.timestamp })
+
 /** A copy, so that what was judged is what is written, and what a getter says next time does not matter. */
 export function decisionIn(answer: unknown): Decision {
   const decision: unknown = structuredClone(answer)
@@ -32,6 +34,10 @@ export function approvalIn(answer: ApprovalAnswer): ApprovalAnswer {
   if (kind === 'NotNeeded') return { kind }
   if (kind === 'Approved') return { kind, approval: answer.approval }
   if (kind === 'Refused' && typeof answer.reason === 'string') return { kind, reason: answer.reason.toWellFormed() }
+  if (kind === 'Pending' && fits(pendingShape, { ...answer })) {
+    const { approval_id, expires_at } = answer
+    return { kind, reason: answer.reason.toWellFormed(), approval_id, expires_at }
+  }
   throw unclear('an answer about the approval')
 }
 

@@ -3,6 +3,7 @@
  * every doubt is a Deny with a reason of its own (law 5).
  */
 import type { Approval, PreparedCall, RunContext } from '../calls/index.ts'
+import type { Timestamp } from '../core/index.ts'
 import type { ProposedAction } from '../events/index.ts'
 
 export type Decision =
@@ -27,12 +28,25 @@ export type ApprovalAnswer =
   | { readonly kind: 'NotNeeded' }
   | { readonly kind: 'Approved'; readonly approval: Approval }
   | { readonly kind: 'Refused'; readonly reason: string }
+  /** Nobody decided yet and nobody waits: the caller may ask again, with a new call that presents this handle (8.5). */
+  | {
+      readonly kind: 'Pending'
+      readonly reason: string
+      readonly approval_id: string
+      /** When the request stops to be answerable. */
+      readonly expires_at: Timestamp
+    }
 
 export interface GateQuestion {
   readonly call: PreparedCall
   readonly run: RunContext
   /** The approval that was just obtained, or null. The gate derives `has_human_approval` from it and from nothing else. */
   readonly approval: Approval | null
+  /**
+   * The handle of a held request that the caller presented, or null. A name and no authority: what it is worth is looked
+   * up in the queue, and must fit this call.
+   */
+  readonly presented: string | null
   /** How long an answer may take; also the longest life of an approval. */
   readonly remainingMs: number
 }

@@ -132,6 +132,33 @@ describe('a batch of one call', () => {
     expect(bench.tool.ran).toHaveLength(0)
   })
 
+  test('a call that nobody decided about yet is held: no effect, and the caller and the journal know its handle', async () => {
+    const expires_at = '2030-01-01T00:00:00Z' as Timestamp
+    const holding: Gate = {
+      ...allowAll,
+      approve: async () => ({
+        kind: 'Pending',
+        reason: 'waits for a person',
+        approval_id: '0123456789abcdef',
+        expires_at,
+      }),
+    }
+    const bench = benchOf({ gate: holding })
+    const [observation] = await bench.dispatch([call('a')])
+    expect(observation).toMatchObject({
+      is_error: true,
+      content: 'waits for a person',
+      metadata: { error_type: 'approval_pending', approval_id: '0123456789abcdef', expires_at },
+    })
+    expect(observation?.metadata?.effect_outcome).toBeUndefined()
+    expect(bench.tool.ran).toHaveLength(0)
+    const evaluated = bench.log.entries.map(({ event }) => event).find(({ kind }) => kind === 'PolicyEvaluated')
+    expect(evaluated).toMatchObject({
+      denied_count: 1,
+      denied_calls: [{ pending_approval: { approval_id: '0123456789abcdef', expires_at } }],
+    })
+  })
+
   test('a gate that throws denies, and its text stays out of what the model sees', async () => {
     const broken: Gate = {
       name: 'broken',

@@ -53,7 +53,13 @@ export function bareQuestion(
 }
 
 function asking(call: GateQuestion['call'], { context, approval }: ToolParts): GateQuestion {
-  return { call, run: run({ trusted_context: context ?? {} }), approval: approval ?? null, remainingMs: 60_000 }
+  return {
+    call,
+    run: run({ trusted_context: context ?? {} }),
+    approval: approval ?? null,
+    presented: null,
+    remainingMs: 60_000,
+  }
 }
 
 /** A tool call whose arguments were not read by the strict reader, to see what the mapping itself refuses. */
