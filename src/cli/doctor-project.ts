@@ -112,19 +112,25 @@ export async function checkPolicyFiles(patient: Patient): Promise<Finding> {
 
 /** Every file of agents is parsed, as the start of a server would. */
 export async function checkAgents(patient: Patient): Promise<Finding> {
-  const { files } = await readAgentFolder(patient.world, projectOf(patient).agentFolder)
-  const { targets, unavailable } = buildRegistry(files)
+  const folder = await readAgentFolder(patient.world, projectOf(patient).agentFolder)
+  const { targets, unavailable, problem } = buildRegistry(folder)
+  const { files } = folder
   if (files.length === 0) return ok('none: the project has no agents')
   const found = `${counted(targets.length, 'agent')} can be delegated to, in ${counted(files.length, 'file')}`
   if (unavailable.size === 0) return ok(found)
   const lost = counted(unavailable.size, 'name cannot be used', 'names cannot be used')
-  const items = [...unavailable].map(([name, reason]) => `${shownName(name)}: ${reason}`)
+  const items = [...unavailable].slice(0, ITEMS_MAX).map(([name, reason]) => `${shownName(name)}: ${reason}`)
+  const more = unavailable.size > ITEMS_MAX ? [`and ${unavailable.size - ITEMS_MAX} more`] : []
+  const limit = problem === null ? [] : [problem.message]
   return warning(
     `${found}; ${lost}`,
-    'Run "symbi dsl --check" on the files, and start the server again when they are mended',
-    items,
+    problem?.hint ?? 'Run "symbi dsl --check" on the files, and start the server again when they are mended',
+    [...limit, ...items, ...more],
   )
 }
+
+/** A folder of thousands of files is not mended name by name. */
+const ITEMS_MAX = 64
 
 /** Whether a provider could be made from the settings. It is not asked anything. */
 export async function checkModel(patient: Patient): Promise<Finding> {

@@ -75,9 +75,13 @@ function agentRows({ agents, paint }: BannerFacts, row: (name: string, text: str
   const names = agents.targets.slice(0, NAMES_MAX).map(({ name }) => name)
   const more = agents.targets.length > NAMES_MAX ? ` and ${agents.targets.length - NAMES_MAX} more` : ''
   const lost = [...agents.unavailable.keys()].slice(0, NAMES_MAX).map(shownName).join(', ')
+  const moreLost = agents.unavailable.size > NAMES_MAX ? ` and ${agents.unavailable.size - NAMES_MAX} more` : ''
   return [
     ...(names.length === 0 ? [] : [row('agents', `${names.join(', ')}${more}`)]),
-    ...(lost === '' ? [] : [paint('yellow', row('', `cannot be used: ${lost}; "symbi dsl --check" says why`))]),
+    ...(lost === ''
+      ? []
+      : [paint('yellow', row('', `cannot be used: ${lost}${moreLost}; "symbi dsl --check" says why`))]),
+    ...(agents.problem === null ? [] : [paint('yellow', row('', agents.problem.message))]),
   ]
 }
 

@@ -7,7 +7,7 @@
  */
 import type { Command } from 'commander'
 import { CODES } from '../core/index.ts'
-import { shownName } from '../delegation/index.ts'
+import { type AgentRegistry, shownName } from '../delegation/index.ts'
 import type { PolicyNews } from '../policy/index.ts'
 import { openRuntime, type Service, serve } from '../runtime/index.ts'
 import { type Log, RATE_LIMIT, stderrLog } from '../server/index.ts'
@@ -51,9 +51,7 @@ async function up(cli: Cli, options: CommonOptions): Promise<number> {
       report: (what, error) => log.write('error', what, { error }),
       ...(config.insecureAllowAll ? { insecureAllowAll: openGate(cli, log) } : {}),
     })
-    for (const [name, reason] of runtime.agents.unavailable) {
-      log.write('warn', 'agent cannot be used', { name: shownName(name), reason })
-    }
+    logAgents(log, runtime.agents)
     try {
       const service = await serve(runtime, { ...serveOptions(config), log })
       try {
@@ -72,6 +70,18 @@ async function up(cli: Cli, options: CommonOptions): Promise<number> {
   } finally {
     stopping.forget()
   }
+}
+
+/** As many as somebody reads: thousands of files are one fault, and are not mended name by name. */
+const AGENTS_LOGGED_MAX = 64
+
+function logAgents(log: Log, { unavailable, problem }: AgentRegistry): void {
+  if (problem !== null) log.write('warn', 'the folder of agents exceeds a limit', { error: problem })
+  for (const [name, reason] of [...unavailable].slice(0, AGENTS_LOGGED_MAX)) {
+    log.write('warn', 'agent cannot be used', { name: shownName(name), reason })
+  }
+  const more = unavailable.size - AGENTS_LOGGED_MAX
+  if (more > 0) log.write('warn', 'more agents cannot be used', { count: more })
 }
 
 function serveOptions(config: Config): Omit<Parameters<typeof serve>[1], 'log'> {

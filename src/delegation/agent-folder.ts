@@ -2,48 +2,91 @@
  * The agent files of a project, read once: what stands directly in `agents` and has an agent extension, in the order of
  * code points. Owns which files are taken and what is refused about a file as a file; what the text says is others' matter.
  *
- * A file that cannot be taken makes only its own name unavailable, with a reason; what concerns the folder as a whole ends the
- * reading (law 5). Agents are ordinary project files, so their modes may let others read them, and never write them.
+ * A file that cannot be taken makes only its own name unavailable, with a reason, and one that no longer fits its names; a
+ * folder that cannot be trusted ends the reading (law 5). Agents are ordinary project files, so their modes may let others
+ * read them, and never write them.
  */
 import { join } from 'node:path'
 import { byCodePoint, Fault, isFault, messageOf } from '../core/index.ts'
-import { readSource, SOURCE_BYTES_MAX } from '../dsl/index.ts'
+import { agentsOf, parse, readSource, SOURCE_BYTES_MAX } from '../dsl/index.ts'
 import type { FileFacts, OpenFile, World } from '../world/index.ts'
+import {
+  AGENTS_FOLDER,
+  ALL_BYTES_MAX,
+  ENTRIES_MAX,
+  LOOKED_AT_BYTES_MAX,
+  LOOKED_AT_FILES_MAX,
+  leftOutBecause,
+  uncertainBecause,
+} from './limits.ts'
 import { placed, shownName } from './places.ts'
 
-export const AGENTS_FOLDER = 'agents'
 export const AGENT_EXTENSIONS = ['.symbi', '.dsl'] as const
 
-const ENTRIES_MAX = 1024
-const ALL_BYTES_MAX = 16 * 1024 * 1024
 const WRITABLE_BY_ALL = 0o002
 
-/** `file` is a name in the folder; a rejection says why, for people, with the file and where it can the place. */
-export type AgentFile =
+type ReadFile =
   | { readonly file: string; readonly text: string }
+  /** It cannot be read, so nobody knows what it declares. */
   | { readonly file: string; readonly rejection: string }
 
+/** `file` is a name in the folder. A reason is for people, with the file and where it can the place. */
+export type AgentFile =
+  | ReadFile
+  /** It can be read and no longer fits: it is looked through for the names that it declares, and not taken. */
+  | { readonly file: string; readonly leftOut: string; readonly declares: readonly string[] }
+
 export interface AgentFolder {
+  /** In the order of their names. */
   readonly files: readonly AgentFile[]
+  /** Why not all files of the folder were looked through, so that no name in it is certain; null where all were. */
+  readonly unread: string | null
 }
 
-/** Empty where there is no folder. Throws `REGISTRY_LIMIT`, or `STORAGE_UNSAFE` for a folder that cannot be trusted. */
+/** Empty where there is no folder. Throws `STORAGE_UNSAFE` for a folder that cannot be trusted. */
 export async function readAgentFolder(world: World, folder: string): Promise<AgentFolder> {
   const before = await agentFolderFacts(world, folder)
-  if (before === null) return { files: [] }
+  if (before === null) return { files: [], unread: null }
   const names = (await world.files.list(folder)) ?? []
-  if (names.length > ENTRIES_MAX) throw tooMuch(`it has ${names.length} entries and ${ENTRIES_MAX} are allowed`)
-  const files: AgentFile[] = []
-  let bytes = 0
-  for (const name of names.filter((name) => stemOf(name) !== null).sort(byCodePoint)) {
-    const read = await readAgentFile(world, join(folder, name), name)
-    files.push(read.file)
-    bytes += read.bytes
-    if (bytes > ALL_BYTES_MAX) throw tooMuch(`its files hold more than the ${ALL_BYTES_MAX} bytes that are allowed`)
-  }
+  const read = await readFiles(world, folder, [...names].sort(byCodePoint))
   const after = await world.files.lstat(folder)
   if (after?.inode !== before.inode) throw unsafeFolder('it was replaced while it was read')
-  return { files }
+  return read
+}
+
+async function readFiles(world: World, folder: string, entries: readonly string[]): Promise<AgentFolder> {
+  const files: AgentFile[] = []
+  let [bytesSeen, bytesTaken] = [0, 0]
+  for (const [at, name] of entries.entries()) {
+    if (stemOf(name) === null) continue
+    const unread = unreadBecause(files.length, bytesSeen)
+    if (unread !== null) return { files, unread }
+    const { file, bytes } = await readAgentFile(world, join(folder, name), name)
+    bytesSeen += bytes
+    const why = 'text' in file ? misfitIn(at, entries.length, bytesTaken + bytes) : null
+    if (!('text' in file) || why === null) {
+      files.push(file)
+      bytesTaken += 'text' in file ? bytes : 0
+      continue
+    }
+    const declares = [...new Set(agentsOf(parse(file.text).tree).map((agent) => agent.name.text))]
+    files.push({ file: name, leftOut: leftOutBecause(`${AGENTS_FOLDER}/${shownName(name)}`, why), declares })
+  }
+  return { files, unread: null }
+}
+
+/** Why the next file is not even looked through. */
+function unreadBecause(files: number, bytes: number): string | null {
+  if (files >= LOOKED_AT_FILES_MAX) return uncertainBecause(`it has more than ${LOOKED_AT_FILES_MAX} files of agents`)
+  if (bytes < LOOKED_AT_BYTES_MAX) return null
+  return uncertainBecause(`its files hold more than ${LOOKED_AT_BYTES_MAX} bytes`)
+}
+
+/** Why a file is not taken, or null: `at` is its place among the entries, and `bytes` what would be taken with it. */
+function misfitIn(at: number, entries: number, bytes: number): string | null {
+  if (at >= ENTRIES_MAX) return `the folder has ${entries} entries and the first ${ENTRIES_MAX} by name are taken`
+  if (bytes <= ALL_BYTES_MAX) return null
+  return `with the files before it, it would hold ${bytes} bytes and ${ALL_BYTES_MAX} are allowed`
 }
 
 /** The name without its extension, or null where it is no name of an agent file. */
@@ -63,7 +106,7 @@ export async function agentFolderFacts(world: World, folder: string): Promise<Fi
 }
 
 interface Read {
-  readonly file: AgentFile
+  readonly file: ReadFile
   readonly bytes: number
 }
 
@@ -117,13 +160,6 @@ async function changed(file: OpenFile, before: FileFacts, bytes: Uint8Array): Pr
 /** The message without its "Cannot …": the reason already names the file. */
 function unreadable(fault: Fault): string {
   return messageOf(fault).replace(/^Cannot [^:]*: /, '')
-}
-
-function tooMuch(state: string): Fault {
-  return new Fault('REGISTRY_LIMIT', {
-    message: `Cannot read the folder "${AGENTS_FOLDER}": ${state}`,
-    hint: 'Move what is no agent out of the folder, or split the agents over several projects',
-  })
 }
 
 function unsafeFolder(state: string): Fault {

@@ -2,7 +2,8 @@
  * Which source a person means by a name (1.1). A path is what it says; a name is looked up in the project, by its files first
  * and then by what they declare, because policy and journals know an agent by its declared name only.
  *
- * What is found through `agents` obeys the rules of that folder; a path that somebody typed may be a link.
+ * What is found through `agents` obeys the rules and the limits of that folder; a path that somebody typed may be a link, and
+ * is taken however many files lie beside it.
  */
 import { basename, isAbsolute, join } from 'node:path'
 import { Fault, isFault, messageOf } from '../core/index.ts'
@@ -10,12 +11,14 @@ import { agentsOf, parse, readSource, SOURCE_BYTES_MAX } from '../dsl/index.ts'
 import type { World } from '../world/index.ts'
 import {
   AGENT_EXTENSIONS,
-  AGENTS_FOLDER,
+  type AgentFile,
+  type AgentFolder,
   agentFolderFacts,
   readAgentFile,
   readAgentFolder,
   stemOf,
 } from './agent-folder.ts'
+import { AGENTS_FOLDER, LIMIT_HINT } from './limits.ts'
 import { placed, shownName, someOf } from './places.ts'
 
 export interface FoundSource {
@@ -28,7 +31,7 @@ export interface FoundSource {
 
 /**
  * `root` is the project's folder; a path is relative to the current one. Throws `AGENT_UNKNOWN`, `AGENT_AMBIGUOUS`, or
- * `AGENT_UNAVAILABLE` for a file that cannot be taken.
+ * `AGENT_UNAVAILABLE` for a file that cannot be taken or was left out.
  */
 export async function findAgentSource(world: World, root: string, name: string): Promise<FoundSource> {
   const selector = stemOf(basename(name)) ?? basename(name)
@@ -36,13 +39,15 @@ export async function findAgentSource(world: World, root: string, name: string):
     const text = await readTyped(world, path, shown)
     if (text !== null) return { file: shown, text, selector }
   }
-  if (!name.includes('/') && (await agentFolderFacts(world, join(root, AGENTS_FOLDER))) !== null) {
-    for (const file of spellingsOf(name)) {
-      const text = await readFromFolder(world, root, file)
-      if (text !== null) return { file: `${AGENTS_FOLDER}/${shownName(file)}`, text, selector }
-    }
+  const isName = !name.includes('/') && (await agentFolderFacts(world, join(root, AGENTS_FOLDER))) !== null
+  const folder = await readAgentFolder(world, join(root, AGENTS_FOLDER))
+  for (const file of isName ? spellingsOf(name) : []) {
+    const text = await readFromFolder(world, root, file)
+    if (text === null) continue
+    refuseLeftOut(folder, file)
+    return { file: `${AGENTS_FOLDER}/${shownName(file)}`, text, selector }
   }
-  return await findDeclared(world, root, name)
+  return findDeclared(folder, name)
 }
 
 /** A name that already ends in an agent extension is taken as it is. */
@@ -99,28 +104,40 @@ async function readFromFolder(world: World, root: string, name: string): Promise
   return file.text
 }
 
-async function findDeclared(world: World, root: string, name: string): Promise<FoundSource> {
-  const { files } = await readAgentFolder(world, join(root, AGENTS_FOLDER))
-  const readable = files.filter((file) => 'text' in file)
-  const declared = readable.map(({ file, text }) => {
-    return {
-      file: `${AGENTS_FOLDER}/${shownName(file)}`,
-      text,
-      names: agentsOf(parse(text).tree).map((agent) => agent.name.text),
-    }
+/** By its file, an agent is as available as by its name. A file without an agent extension is none of the folder's. */
+function refuseLeftOut({ files, unread }: AgentFolder, name: string): void {
+  const found = files.find(({ file }) => file === name)
+  if (found !== undefined && 'leftOut' in found) throw leftOut(found.leftOut)
+  if (found === undefined && unread !== null && stemOf(name) !== null) throw leftOut(unread)
+}
+
+function findDeclared({ files, unread }: AgentFolder, name: string): FoundSource {
+  if (unread !== null) throw leftOut(unread)
+  const declared = files.flatMap((source) => {
+    const names = namesIn(source)
+    return names === null ? [] : [{ file: `${AGENTS_FOLDER}/${shownName(source.file)}`, source, names }]
   })
   const [found, ...others] = declared.filter(({ names }) => names.includes(name))
   if (found === undefined)
     throw unknown(
       name,
       declared.flatMap(({ names }) => names),
-      files.length - readable.length,
+      files.length - declared.length,
     )
-  if (others.length === 0) return { file: found.file, text: found.text, selector: name }
+  if (others.length === 0) {
+    if ('leftOut' in found.source) throw leftOut(found.source.leftOut)
+    if ('text' in found.source) return { file: found.file, text: found.source.text, selector: name }
+  }
   throw new Fault('AGENT_AMBIGUOUS', {
     message: `Cannot tell which agent ${quoted(name)} is: ${others.length + 1} files declare it`,
     hint: `Name one of the files: ${someOf([found, ...others].map(({ file }) => file))}`,
   })
+}
+
+/** Null where nobody knows. */
+function namesIn(file: AgentFile): readonly string[] | null {
+  if ('leftOut' in file) return file.declares
+  return 'text' in file ? agentsOf(parse(file.text).tree).map((agent) => agent.name.text) : null
 }
 
 function unknown(name: string, names: readonly string[], unread: number): Fault {
@@ -135,6 +152,13 @@ function unavailable(state: string): Fault {
   return new Fault('AGENT_UNAVAILABLE', {
     message: `Cannot read the agent: ${state}`,
     hint: 'Make it a regular text file of at most 1 MiB that not everybody may write to',
+  })
+}
+
+function leftOut(reason: string): Fault {
+  return new Fault('AGENT_UNAVAILABLE', {
+    message: `Cannot use the agent: ${reason}`,
+    hint: `${LIMIT_HINT}; or name the file by its path`,
   })
 }
 

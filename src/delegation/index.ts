@@ -1,6 +1,5 @@
 export {
   AGENT_EXTENSIONS,
-  AGENTS_FOLDER,
   type AgentFile,
   type AgentFolder,
   readAgentFolder,
@@ -9,6 +8,7 @@ export { agentPrompt } from './child-prompt.ts'
 export { delegatingToolbox } from './delegating-toolbox.ts'
 export { type Delegation, type DelegationParts, openDelegation } from './delegation.ts'
 export { type FoundSource, findAgentSource } from './find-agent.ts'
+export { AGENTS_FOLDER } from './limits.ts'
 export { shownName } from './places.ts'
 export { buildRegistry } from './registry.ts'
 export { runnableAgent } from './runnable-agent.ts'

@@ -3,24 +3,25 @@
  *
  * Every declared name is a target. A file with one agent also answers to its stem. Whatever shares a name with something else,
  * usable or not, loses all of its names, so that no order of files decides who is meant (law 5). A name that cannot be used
- * says why.
+ * says why, and whatever is wrong makes names unavailable and nothing else.
  */
-import { byCodePoint, deepFreeze, Fault } from '../core/index.ts'
-import { AGENTS_FOLDER, type AgentFile } from './agent-folder.ts'
-import { type Candidate, candidatesOf } from './candidates.ts'
+import { byCodePoint, deepFreeze, type Fault } from '../core/index.ts'
+import { type AgentFile, type AgentFolder, stemOf } from './agent-folder.ts'
+import { type Candidate, candidatesOf, type Fit } from './candidates.ts'
 import { frozenMap } from './frozen-map.ts'
+import { ALL_BYTES_MAX, DECLARATIONS_MAX, NAMES_MAX, noneTaken, someLeftOut, uncertainBecause } from './limits.ts'
 import { bounded, shownName } from './places.ts'
 import type { AgentRegistry, DelegationTarget, ResolvedName } from './target.ts'
 
-const DECLARATIONS_MAX = 1024
-const SOURCE_BYTES_MAX = 16 * 1024 * 1024
-
-/** Throws `REGISTRY_LIMIT`. Everything else that is wrong makes names unavailable. */
-export function buildRegistry(files: readonly AgentFile[]): AgentRegistry {
-  const count = counter()
+export function buildRegistry({ files, unread }: AgentFolder): AgentRegistry {
+  if (unread !== null) return uncertainRegistry(files, unread)
+  const fit = fitting()
   const candidates = [...files]
     .sort((left, right) => byCodePoint(left.file, right.file))
-    .flatMap((file) => candidatesOf(file, count))
+    .flatMap((file) => candidatesOf(file, fit))
+  if (candidates.reduce((sum, { names }) => sum + names.length, 0) > NAMES_MAX) {
+    return uncertainRegistry(files, uncertainBecause(`its files declare more than ${NAMES_MAX} names`))
+  }
   const rivals = byName(candidates)
   const targets = new Map<string, DelegationTarget>()
   const unavailable = new Map<string, string>()
@@ -35,19 +36,41 @@ export function buildRegistry(files: readonly AgentFile[]): AgentRegistry {
       else targets.set(name, candidate.target)
     }
   }
-  return registryOf(targets, unavailable, untold)
+  const leftOut = candidates.filter((candidate) => candidate.kind === 'Refused' && candidate.isLeftOut)
+  const [first] = leftOut
+  return registryOf(targets, unavailable, {
+    otherwise: (name) => reasonOrUnknown(untold.get(name)),
+    problem: first === undefined ? null : someLeftOut(leftOut.length, first.place),
+  })
 }
 
-/** Counts what the files declare, usable or not: a file counts once for each of its declarations. */
-function counter(): (declarations: number, bytes: number) => void {
-  let declarations = 0
-  let bytes = 0
+/** Any name may be declared where nobody looked, so none stands for anything, and none is called unknown. */
+function uncertainRegistry(files: readonly AgentFile[], reason: string): AgentRegistry {
+  const unavailable = new Map(files.map(({ file }) => [stemOf(file) ?? file, reason]))
+  const otherwise = (): ResolvedName => ({ kind: 'Unavailable', reason })
+  return registryOf(new Map(), unavailable, { otherwise, problem: noneTaken(reason) })
+}
+
+function reasonOrUnknown(reason: string | undefined): ResolvedName {
+  return reason === undefined ? { kind: 'Unknown' } : { kind: 'Unavailable', reason }
+}
+
+/**
+ * Counts what is taken, usable or not: a file counts once for each of its declarations. One that does not fit counts nothing,
+ * so that it keeps no other file away.
+ */
+function fitting(): Fit {
+  let [declarations, bytes] = [0, 0]
   return (more, each) => {
-    declarations += more
-    bytes += more * each
-    if (declarations > DECLARATIONS_MAX) throw tooMuch(`more than ${DECLARATIONS_MAX} agents`)
-    if (bytes > SOURCE_BYTES_MAX)
-      throw tooMuch(`agents in more than ${SOURCE_BYTES_MAX} bytes, each with its whole file`)
+    const [all, size] = [declarations + more, bytes + more * each]
+    if (all > DECLARATIONS_MAX)
+      return `with its ${more} there would be ${all} agents and ${DECLARATIONS_MAX} are allowed`
+    if (size > ALL_BYTES_MAX) {
+      return `each of its ${more} agents counts with the whole file, which makes ${size} bytes and ${ALL_BYTES_MAX} are allowed`
+    }
+    declarations = all
+    bytes = size
+    return null
   }
 }
 
@@ -85,22 +108,15 @@ function tainted({ place }: Candidate, contested: string): string {
 function registryOf(
   named: ReadonlyMap<string, DelegationTarget>,
   reasons: ReadonlyMap<string, string>,
-  untold: ReadonlyMap<string, string>,
+  { otherwise, problem }: { readonly otherwise: (name: string) => ResolvedName; readonly problem: Fault | null },
 ): AgentRegistry {
   const targets = [...new Set(named.values())].sort((left, right) => byCodePoint(left.name, right.name))
   const unavailable = frozenMap([...reasons].sort(([left], [right]) => byCodePoint(left, right)))
   const resolve = (name: string): ResolvedName => {
     const target = named.get(name)
     if (target !== undefined) return { kind: 'Target', target }
-    const reason = unavailable.get(name) ?? untold.get(name)
-    return reason === undefined ? { kind: 'Unknown' } : { kind: 'Unavailable', reason }
+    const reason = unavailable.get(name)
+    return reason === undefined ? otherwise(name) : { kind: 'Unavailable', reason }
   }
-  return Object.freeze({ targets: deepFreeze(targets), unavailable, resolve })
-}
-
-function tooMuch(what: string): Fault {
-  return new Fault('REGISTRY_LIMIT', {
-    message: `Cannot use the folder "${AGENTS_FOLDER}": it declares ${what}`,
-    hint: 'Move agents out of the folder, or split them over several projects',
-  })
+  return Object.freeze({ targets: deepFreeze(targets), unavailable, problem, resolve })
 }

@@ -1,5 +1,5 @@
 /** What a run may be delegated to: one declared agent, frozen when the registry was built. */
-import type { AgentId, Hash, JsonObject } from '../core/index.ts'
+import type { AgentId, Fault, Hash, JsonObject } from '../core/index.ts'
 import type { InlinePolicy } from '../dsl/index.ts'
 
 /** The tools of a delegated run: the six that only look at the runtime. */
@@ -40,6 +40,8 @@ export interface AgentRegistry {
   readonly targets: readonly DelegationTarget[]
   /** Names and aliases that somebody meant and that cannot be used, each with why, for people. */
   readonly unavailable: ReadonlyMap<string, string>
+  /** `REGISTRY_LIMIT` where files were left out, or where there are so many that no name can be used; null where all fit. */
+  readonly problem: Fault | null
   /** By declared name or alias. */
   resolve(name: string): ResolvedName
 }

@@ -74,7 +74,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   const report = options.report ?? (() => undefined)
   const api =
     options.api ?? processApi({ world, version: VERSION, startedAtMs: world.clock.monotonicMs(), principal, activity })
-  const agents = buildRegistry((await readAgentFolder(world, project.agentFolder)).files)
+  const agents = buildRegistry(await readAgentFolder(world, project.agentFolder))
   const { box, delegates } = toolsOf(options, { world, project, api, agents, activity })
   box.validate()
   const gate = options.gate ?? (await projectGate(world, project, options))

@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process'
 import { appendFileSync, chmodSync, linkSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { expect, test } from 'vitest'
-import { type AgentFolder, buildRegistry, readAgentFolder } from '../../src/delegation/index.ts'
+import { describe, expect, test } from 'vitest'
+import { type AgentFolder, type AgentRegistry, buildRegistry, readAgentFolder } from '../../src/delegation/index.ts'
 import { nodeWorld, type World } from '../../src/world/index.ts'
 import { faultyWorld } from '../support/faulty-world.ts'
 import { scratch } from '../support/scratch.ts'
@@ -32,19 +32,20 @@ function agentsFolder(): Folder {
 const read = (folder: Folder, eyes: World = world): Promise<AgentFolder> => readAgentFolder(eyes, folder.path)
 
 async function rejectionOf(folder: Folder, name: string, eyes: World = world): Promise<string> {
-  const { files } = await read(folder, eyes)
+  const { files, unread } = await read(folder, eyes)
   const found = files.find(({ file }) => file === name)
-  if (found === undefined || 'text' in found) throw new Error(`"${name}" was not rejected: ${JSON.stringify(files)}`)
+  if (found === undefined || !('rejection' in found))
+    throw new Error(`"${name}" was not rejected: ${JSON.stringify(files)}`)
   expect(found.rejection).not.toContain(folder.path)
   expect(files).toContainEqual({ file: 'fine.symbi', text: FINE })
-  const registry = buildRegistry(files)
+  const registry = buildRegistry({ files, unread })
   expect(registry.resolve('fine').kind).toBe('Target')
   expect(registry.resolve(name.replace(/\.symbi$/, ''))).toEqual({ kind: 'Unavailable', reason: found.rejection })
   return found.rejection
 }
 
 test('a project without agents has an empty folder of them', async () => {
-  expect(await readAgentFolder(world, join(places.folder(), 'agents'))).toEqual({ files: [] })
+  expect(await readAgentFolder(world, join(places.folder(), 'agents'))).toEqual({ files: [], unread: null })
 })
 
 test('only files with an agent extension directly in the folder are read, in the order of their names', async () => {
@@ -165,23 +166,99 @@ test('a name that would move a cursor is shown as marks', async () => {
   expect(await rejectionOf(folder, 'x\u001b[2J\u202e.symbi')).toMatch(/^agents\/x\ufffd\[2J\ufffd\.symbi:1:1: E102/)
 })
 
-test('2,000 files refuse the whole folder', async () => {
-  const folder = agentsFolder()
-  for (let at = 0; at < 2_000; at += 1) folder.write(`a${at}.md`, '')
-  await expect(read(folder)).rejects.toMatchObject({ code: 'REGISTRY_LIMIT', message: expect.stringContaining('2001') })
+const reasonOf = (registry: AgentRegistry, name: string): string => {
+  const resolved = registry.resolve(name)
+  return resolved.kind === 'Unavailable' ? resolved.reason : resolved.kind
+}
+
+describe('a folder that exceeds its limits', () => {
+  test('with 2,000 files keeps the first 1,024 by name, and every other name says why it is not there [X1]', async () => {
+    const path = join(places.folder(), 'agents')
+    mkdirSync(path)
+    const nameOf = (at: number): string => `f${String(at).padStart(4, '0')}`
+    const texts = new Map([
+      [1, 'agent twin {}'],
+      [2, 'agent f1900 {}'],
+      [1500, 'agent hidden {} agent deeper(x: String) {}'],
+      [1600, 'agent broken {'],
+      [1999, 'agent twin {}'],
+    ])
+    for (let at = 0; at < 2000; at += 1) {
+      writeFileSync(join(path, `${nameOf(at)}.symbi`), texts.get(at) ?? `agent ${nameOf(at)} {}`, { mode: 0o644 })
+    }
+    const registry = buildRegistry(await readAgentFolder(world, path))
+    const available = Array.from({ length: 1024 }, (_, at) => nameOf(at)).filter((name) => !/000[12]$/.test(name))
+    expect(registry.targets.map(({ name }) => name)).toEqual(available)
+    const why = 'the folder has 2000 entries and the first 1024 by name are taken; move files out of the folder'
+    expect(reasonOf(registry, 'f1024')).toBe(`agents/f1024.symbi: it is left out (REGISTRY_LIMIT): ${why}`)
+    for (const name of ['hidden', 'deeper', 'f1500'])
+      expect(reasonOf(registry, name)).toMatch(/^agents\/f1500\.symbi: .*REG/)
+    for (const name of ['broken', 'f1600']) expect(reasonOf(registry, name)).toMatch(/^agents\/f1600\.symbi: .*REG/)
+    // what two files declare stands for neither, also where one of them is left out
+    for (const name of ['twin', 'f1900']) expect(reasonOf(registry, name)).toContain(`the name "${name}" stands for 2 `)
+    for (const name of ['f0001', 'f0002']) expect(reasonOf(registry, name)).toContain('so has something else')
+    expect(reasonOf(registry, 'nobody')).toBe('Unknown')
+    expect(registry.problem).toMatchObject({
+      code: 'REGISTRY_LIMIT',
+      message: 'Cannot take every file of the folder "agents": 976 left out, first agents/f1024.symbi',
+    })
+  })
+
+  test('counts what is no agent, and the order of the list decides nothing', async () => {
+    const folder = agentsFolder()
+    const listed = (order: (names: string[]) => string[]): World => {
+      const fillers = Array.from({ length: 1024 }, (_, at) => `a${at}.md`)
+      return { ...world, files: { ...world.files, list: async () => order([...fillers, 'fine.symbi']) } }
+    }
+    for (const order of [(names: string[]) => names, (names: string[]) => names.toReversed()]) {
+      expect((await read(folder, listed(order))).files).toEqual([
+        { file: 'fine.symbi', leftOut: expect.stringContaining('has 1025 entries'), declares: ['fine'] },
+      ])
+    }
+  })
+
+  test('leaves out the file that makes more than 16 MiB of it, and keeps what still fits', async () => {
+    const folder = agentsFolder()
+    folder.write('0.symbi', 'agent first {}')
+    for (let at = 10; at < 26; at += 1) folder.write(`a${at}.symbi`, ' '.repeat(1024 * 1024))
+    folder.write('a25.symbi', `agent late {}${' '.repeat(1024 * 1024 - 13)}`)
+    const registry = buildRegistry(await read(folder))
+    expect(registry.targets.map(({ name }) => name)).toEqual(['fine', 'first'])
+    for (const name of ['late', 'a25']) {
+      expect(reasonOf(registry, name)).toMatch(
+        /^agents\/a25\.symbi: .*\(REGISTRY_LIMIT\).* 16777230 bytes and 16777216 are/,
+      )
+    }
+    expect(reasonOf(registry, 'a24')).toBe('agents/a24.symbi: it declares no agent')
+  })
+
+  test('and is too large to be looked through has no certain name, so that none can be used', async () => {
+    const folder = agentsFolder()
+    for (let at = 10; at < 42; at += 1) folder.write(`a${at}.symbi`, ' '.repeat(1024 * 1024))
+    const read32 = await read(folder)
+    expect(read32.unread).toContain('33554432 bytes')
+    const registry = buildRegistry(read32)
+    expect([registry.targets, registry.problem?.code]).toEqual([[], 'REGISTRY_LIMIT'])
+    for (const name of ['a10', 'fine', 'anybody']) expect(reasonOf(registry, name)).toMatch(/REGISTRY_LIMIT.*no name/)
+  })
+
+  test('and has more than 8,192 files of agents is not looked through', async () => {
+    const folder = agentsFolder()
+    const names = Array.from({ length: 8192 }, (_, at) => `a${at}.symbi`)
+    const eyes = {
+      ...world,
+      files: { ...world.files, list: async () => [...names, 'fine.symbi'], open: async () => null },
+    }
+    const found = await read(folder, eyes)
+    expect([found.files.length, found.unread]).toEqual([8192, expect.stringContaining('more than 8192 files')])
+    expect(buildRegistry(found).targets).toEqual([])
+  })
 })
 
 test('1,024 entries are read', async () => {
   const folder = agentsFolder()
   for (let at = 0; at < 1_023; at += 1) folder.write(`a${at}.md`, '')
   expect((await read(folder)).files).toHaveLength(1)
-})
-
-test('more than 16 MiB of agents refuse the whole folder', async () => {
-  const folder = agentsFolder()
-  for (let at = 0; at < 16; at += 1) folder.write(`a${at}.symbi`, ' '.repeat(1024 * 1024))
-  const counted = read(folder).then(({ files }) => files.length) // 16 MiB are no help in a failure
-  await expect(counted).rejects.toMatchObject({ code: 'REGISTRY_LIMIT' })
 })
 
 test.each<[string, (path: string) => void]>([
@@ -211,7 +288,7 @@ test('a folder that is replaced while it is read is refused as a whole', async (
 
 test('what is edited after the registry was made has no effect on it [X1]', async () => {
   const folder = agentsFolder()
-  const registry = buildRegistry((await read(folder)).files)
+  const registry = buildRegistry(await read(folder))
   const before = registry.resolve('fine')
   folder.write('fine.symbi', 'agent fine { policy open { allow: true } }')
   folder.write('late.symbi', 'agent late {}')

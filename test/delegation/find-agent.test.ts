@@ -1,8 +1,8 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { type FoundSource, findAgentSource } from '../../src/delegation/index.ts'
-import { nodeWorld } from '../../src/world/index.ts'
+import { nodeWorld, type World } from '../../src/world/index.ts'
 import { scratch } from '../support/scratch.ts'
 
 const places = scratch()
@@ -17,7 +17,7 @@ function projectWith(...files: readonly string[]): string {
 }
 
 const textOf = (file: string): string => `agent in_${file.replace(/\W/g, '_')} {}\n`
-const find = (root: string, name: string): Promise<FoundSource> => findAgentSource(world, root, name)
+const find = (root: string, name: string, eyes = world): Promise<FoundSource> => findAgentSource(eyes, root, name)
 
 const IN_ORDER = ['x', 'x.symbi', 'x.dsl', 'agents/x', 'agents/x.symbi', 'agents/x.dsl']
 
@@ -108,4 +108,55 @@ test.each([
     const refusal = expect.objectContaining({ code: 'AGENT_UNAVAILABLE', message: expect.stringMatching(reason) })
     await expect(find(root, name)).rejects.toEqual(refusal)
   }
+})
+
+describe('a folder with too many entries', () => {
+  /** Sees so many notes before the files of the folder that none of them fits any more, but `!first.symbi`. */
+  const crowded: World = {
+    ...world,
+    files: {
+      ...world.files,
+      list: async (path) => [
+        ...Array.from({ length: 1023 }, (_, at) => `"${at}.md`),
+        ...((await world.files.list(path)) ?? []),
+      ],
+    },
+  }
+
+  test.each([
+    ['its file', 'late'],
+    ['its file with the ending', 'late.symbi'],
+    ['its declaration', 'in_agents_late_symbi'],
+  ])('leaves an agent out under the name of %s, and says why and what to do', async (_, name) => {
+    const root = projectWith('agents/!first.symbi', 'agents/late.symbi')
+    await expect(find(root, name, crowded)).rejects.toMatchObject({
+      code: 'AGENT_UNAVAILABLE',
+      message: expect.stringMatching(
+        /: agents\/late\.symbi: .*\(REGISTRY_LIMIT\): .* 1025 entries and the first 1024 by name/,
+      ),
+      hint: expect.stringMatching(/^Move .*; or name the file by its path$/),
+    })
+    expect(await find(root, 'in_agents__first_symbi', crowded)).toMatchObject({ file: 'agents/!first.symbi' })
+    const path = join(root, 'agents', 'late.symbi')
+    expect(await find(root, path, crowded)).toMatchObject({ text: textOf('agents/late.symbi') })
+  })
+
+  test('makes no name clear that is not clear without it', async () => {
+    const root = projectWith()
+    for (const file of ['!first', 'late']) writeFileSync(join(root, 'agents', `${file}.symbi`), 'agent twin {}')
+    await expect(find(root, 'twin', crowded)).rejects.toMatchObject({ code: 'AGENT_AMBIGUOUS' })
+  })
+
+  test('of which not all could be looked through has no name that is certain', async () => {
+    const root = projectWith('agents/one.symbi', 'agents/~late.symbi')
+    const names = Array.from({ length: 8192 }, (_, at) => `a${at}.symbi`)
+    const eyes = { ...world, files: { ...world.files, list: async () => [...names, 'one.symbi', '~late.symbi'] } }
+    for (const name of ['one', '~late', 'nobody']) {
+      await expect(find(root, name, eyes)).rejects.toMatchObject({
+        code: 'AGENT_UNAVAILABLE',
+        message: expect.stringContaining('(REGISTRY_LIMIT): it has more than 8192 files'),
+      })
+    }
+    expect(await find(root, join(root, 'agents', 'one.symbi'), eyes)).toMatchObject({ selector: 'one' })
+  })
 })

@@ -180,6 +180,7 @@ function registryOf(target: DelegationTarget): AgentRegistry {
   return {
     targets: [target],
     unavailable: new Map(),
+    problem: null,
     resolve: (name) => (name === target.name ? { kind: 'Target', target } : { kind: 'Unknown' }),
   }
 }

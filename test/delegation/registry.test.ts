@@ -1,9 +1,12 @@
 import { expect, test } from 'vitest'
-import { type AgentRegistry, buildRegistry } from '../../src/delegation/index.ts'
+import { type AgentFolder, type AgentRegistry, buildRegistry } from '../../src/delegation/index.ts'
 import { checkSource, parse } from '../../src/dsl/index.ts'
 
-const of = (files: Readonly<Record<string, string>>): AgentRegistry =>
-  buildRegistry(Object.entries(files).map(([file, text]) => ({ file, text })))
+const folderOf = (files: Readonly<Record<string, string>>): AgentFolder => ({
+  files: Object.entries(files).map(([file, text]) => ({ file, text })),
+  unread: null,
+})
+const of = (files: Readonly<Record<string, string>>): AgentRegistry => buildRegistry(folderOf(files))
 const namesOf = ({ targets }: AgentRegistry): readonly string[] => targets.map(({ name }) => name)
 const reasonOf = (registry: AgentRegistry, name: string): string => {
   const resolved = registry.resolve(name)
@@ -166,24 +169,74 @@ test('nothing of a registry can be changed', () => {
   expect([...registry.unavailable.keys()]).toEqual(['b'])
 })
 
-test('more agents than a registry may hold refuse all of it', () => {
-  const agents = (count: number): string => Array.from({ length: count }, (_, at) => `agent a${at} {}`).join('\n')
-  expect(of({ 'a.symbi': agents(1024) }).targets).toHaveLength(1024)
-  expect(() => of({ 'a.symbi': agents(1024), 'b.symbi': 'agent b {}' })).toThrow(
-    expect.objectContaining({ code: 'REGISTRY_LIMIT' }),
-  )
+const agents = (count: number, name = 'a'): string =>
+  Array.from({ length: count }, (_, at) => `agent ${name}${at} {}`).join('\n')
+
+test('a file with more agents than fit is left out whole, and what still fits is taken', () => {
+  const registry = of({ 'a.symbi': agents(1000), 'b.symbi': agents(25, 'b'), 'c.symbi': agents(24, 'c') })
+  expect(registry.targets).toHaveLength(1024)
+  for (const name of ['b0', 'b24', 'b']) {
+    expect(reasonOf(registry, name)).toBe(
+      'agents/b.symbi: it is left out (REGISTRY_LIMIT): with its 25 there would be 1025 agents and 1024 are allowed; move files out of the folder',
+    )
+  }
+  expect(registry.resolve('c23').kind).toBe('Target')
+  expect(registry.problem).toMatchObject({
+    code: 'REGISTRY_LIMIT',
+    message: 'Cannot take every file of the folder "agents": 1 left out, first agents/b.symbi',
+  })
+  expect(of({ 'a.symbi': agents(1024) }).problem).toBeNull()
+})
+
+test.each([
+  ['too many', '', /REGISTRY_LIMIT.* 1025 agents/],
+  ['too many and malformed', 'agent broken {', /^agents\/a\.symbi:1026:\d+: E101/],
+])('a file with agents that are %s keeps no agent of another file away', (_, more, reason) => {
+  const registry = of({ 'a.symbi': `${agents(1025)}\n${more}`, 'b.symbi': agents(1024, 'b') })
+  expect(registry.targets).toHaveLength(1024)
+  for (const name of ['a', 'a0', 'a1024']) expect(reasonOf(registry, name)).toMatch(reason)
+})
+
+test('a name of a file that is left out stands for nothing elsewhere either', () => {
+  const registry = of({ 'a.symbi': agents(1024), 'b.symbi': 'agent x {}', 'x.symbi': agents(2, 'y') })
+  expect(reasonOf(registry, 'x')).toContain('the name "x" stands for 2 things')
+  const files = [{ file: 'a.symbi', text: 'agent x {}' } as const, { file: 'z.symbi', leftOut: 'why', declares: ['x'] }]
+  expect(reasonOf(buildRegistry({ files, unread: null }), 'x')).toContain('the name "x" stands for 2 things')
 })
 
 test('a long file counts once for each of its agents', () => {
   const comment = `# ${'x'.repeat(1024 * 1024 - 1000)}\n`
-  const agents = (count: number): string => Array.from({ length: count }, (_, at) => `agent a${at} {}`).join('\n')
   expect(of({ 'a.symbi': comment + agents(16) }).targets).toHaveLength(16)
-  expect(() => of({ 'a.symbi': comment + agents(17) })).toThrow(expect.objectContaining({ code: 'REGISTRY_LIMIT' }))
+  const registry = of({ 'a.symbi': comment + agents(17), 'fine.symbi': 'agent fine {}' })
+  expect(namesOf(registry)).toEqual(['fine'])
+  expect(reasonOf(registry, 'a0')).toMatch(/each of its 17 agents counts with the whole file, .* 16777216 are allowed/)
+})
+
+test.each([
+  [
+    'not all files were looked through',
+    { ...folderOf({ 'a.symbi': 'agent a {}' }), unread: 'too much (REGISTRY_LIMIT)' },
+  ],
+  [
+    'more names are declared than are kept',
+    {
+      files: [
+        { file: 'a.symbi', text: 'agent a {}' },
+        { file: 'b.symbi', leftOut: 'why', declares: Array.from({ length: 128 * 1024 }, (_, at) => `n${at}`) },
+      ],
+      unread: null,
+    },
+  ],
+])('where %s no agent can be used, and every name says why', (_, folder: AgentFolder) => {
+  const registry = buildRegistry(folder)
+  expect(registry.targets).toEqual([])
+  for (const name of ['a', 'nobody']) expect(reasonOf(registry, name)).toContain('(REGISTRY_LIMIT)')
+  expect([...registry.unavailable.keys()]).toContain('a')
+  expect(registry.problem?.code).toBe('REGISTRY_LIMIT')
 })
 
 test('one file may declare as many agents as a project may have, and describe them all', () => {
-  const agents = Array.from({ length: 1024 }, (_, at) => `agent a${at} {}`).join(' ')
-  const { targets } = of({ 'many.symbi': `metadata { description = "all" } ${agents}` })
+  const { targets } = of({ 'many.symbi': `metadata { description = "all" } ${agents(1024)}` })
   expect(targets).toHaveLength(1024)
   expect(targets.every(({ description }) => description === 'all')).toBe(true)
 })

@@ -150,7 +150,7 @@ export class Fixture implements AsyncDisposable {
   #delegation(box: Toolbox): Delegation {
     const denied = 'agent reviewer {\n  policy restricted { deny: "system_health" }\n}\n'
     const text = this.mode === 'DelegateInlineDenied' ? denied : 'agent reviewer {}'
-    const registry = buildRegistry([{ file: 'alias.symbi', text }])
+    const registry = buildRegistry({ files: [{ file: 'alias.symbi', text }], unread: null })
     return openDelegation({ registry, toolbox: box, childToolbox: box, governedFolder: this.governed }, this.world)
   }
 

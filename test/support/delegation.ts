@@ -47,7 +47,8 @@ export async function delegationTrial(parts: DelegationTrialParts): Promise<Dele
   const governed = join(mkdtempSync(join(tmpdir(), 'symbi-delegation-')), 'governed')
   await world.files.mkdir(governed, 0o700)
   const sources = parts.sources ?? { 'reviewer.symbi': 'agent reviewer {}' }
-  const registry = buildRegistry(Object.entries(sources).map(([file, text]) => ({ file, text })))
+  const files = Object.entries(sources).map(([file, text]) => ({ file, text }))
+  const registry = buildRegistry({ files, unread: null })
   const tool = parts.tool ?? toolOf('look')
   const box = toolbox({ tools: [tool] }, world)
   const delegation = openDelegation({ registry, toolbox: box, childToolbox: box, governedFolder: governed }, world)

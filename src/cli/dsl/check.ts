@@ -38,6 +38,11 @@ export async function checkSources(
     if (errors === 0) console.result(okLine(examined))
   }
   if (usesProject && names.problem !== null) throw names.problem // the folder as a whole
+  const limit = names.registry?.problem ?? null
+  if (usesProject && limit !== null) {
+    console.note(`${limit.code}: ${limit.message}`)
+    console.note(`hint: ${limit.hint}`)
+  }
   if (!json) console.result(console.paint(total.errors === 0 ? 'green' : 'red', summary(total)))
   return total.errors === 0 ? 0 : 1
 }

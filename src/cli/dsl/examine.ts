@@ -130,7 +130,7 @@ function rivalOf(target: DelegationTarget, { name }: Agent, { file, parsed, name
   const [start, end] = [parsed.lines.positionAt(name.span.start), parsed.lines.positionAt(name.span.end)]
   const message = `the project does not have this agent under the name ${JSON.stringify(name.text)}: ${state}`
   const hint =
-    'Give every agent and every file of the folder a name of its own, and keep each a file that only you write'
+    'Give every agent and every file a name of its own, keep each a file that only you write, and no more than are taken'
   return { kind: 'unsupported', code: 'E161', message, hint, start, end, related: [] }
 }
 

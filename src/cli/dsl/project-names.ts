@@ -4,7 +4,7 @@
  */
 import { unconfiguredApi } from '../../api/index.ts'
 import { Fault } from '../../core/index.ts'
-import { type AgentRegistry, buildRegistry, readAgentFolder } from '../../delegation/index.ts'
+import { type AgentFile, type AgentRegistry, buildRegistry, readAgentFolder } from '../../delegation/index.ts'
 import { agentsOf, parse } from '../../dsl/index.ts'
 import { monitoringTools } from '../../tools/index.ts'
 import type { World } from '../../world/index.ts'
@@ -24,17 +24,26 @@ export interface ProjectNames {
 export async function projectNames(world: World, agentFolder: string): Promise<ProjectNames> {
   const folder = await world.files.realpath(agentFolder)
   const nothing = { folder, declared: new Set<string>(), rejections: new Map<string, string>() }
-  if (folder === null) return { ...nothing, registry: buildRegistry([]), problem: null }
+  if (folder === null) return { ...nothing, registry: buildRegistry({ files: [], unread: null }), problem: null }
   try {
-    const { files } = await readAgentFolder(world, agentFolder) // by its own name, so that a link is seen
-    const texts = files.flatMap((file) => ('text' in file ? [file.text] : []))
-    const declared = new Set(texts.flatMap((text) => agentsOf(parse(text).tree).map(({ name }) => name.text)))
-    const rejections = new Map(files.flatMap((one) => ('rejection' in one ? [[one.file, one.rejection] as const] : [])))
-    return { folder, registry: buildRegistry(files), problem: null, declared, rejections }
+    const found = await readAgentFolder(world, agentFolder) // by its own name, so that a link is seen
+    const declared = new Set(found.files.flatMap(declaredIn))
+    const rejections = new Map(found.files.flatMap((file) => rejectionOf(file)))
+    return { folder, registry: buildRegistry(found), problem: null, declared, rejections }
   } catch (error) {
     if (error instanceof Fault) return { ...nothing, registry: null, problem: error }
     throw error
   }
+}
+
+function declaredIn(file: AgentFile): readonly string[] {
+  if ('leftOut' in file) return file.declares
+  return 'text' in file ? agentsOf(parse(file.text).tree).map(({ name }) => name.text) : []
+}
+
+function rejectionOf(file: AgentFile): readonly (readonly [string, string])[] {
+  if ('leftOut' in file) return [[file.file, file.leftOut]]
+  return 'rejection' in file ? [[file.file, file.rejection]] : []
 }
 
 /** What a rule of these sources may name: the tools that a run has, the agents, and the admission of a managed one. */

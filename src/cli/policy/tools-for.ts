@@ -26,7 +26,7 @@ export async function toolsFor(world: World, root: string, action: ProposedActio
   }
   if (!('Delegate' in action)) return { box, stranger: null, reason: null }
   const { target } = action.Delegate
-  const registry = buildRegistry((await readAgentFolder(world, join(root, AGENTS_FOLDER))).files)
+  const registry = buildRegistry(await readAgentFolder(world, join(root, AGENTS_FOLDER)))
   const resolved = registry.resolve(target)
   if (resolved.kind === 'Target') return { box: delegatingToolbox(box, registry), stranger: null, reason: null }
   return { box, stranger: `the agent "${target}"`, reason: resolved.kind === 'Unavailable' ? resolved.reason : null }
