@@ -76,7 +76,9 @@ async function up(cli: Cli, options: CommonOptions): Promise<number> {
 const AGENTS_LOGGED_MAX = 64
 
 function logAgents(log: Log, { unavailable, problem }: AgentRegistry): void {
-  if (problem !== null) log.write('warn', 'the folder of agents exceeds a limit', { error: problem })
+  if (problem !== null) {
+    log.write('warn', 'the folder of agents exceeds a limit', { code: problem.code, problem: problem.message })
+  }
   for (const [name, reason] of [...unavailable].slice(0, AGENTS_LOGGED_MAX)) {
     log.write('warn', 'agent cannot be used', { name: shownName(name), reason })
   }

@@ -1,6 +1,7 @@
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type AgentFolder, type AgentRegistry, buildRegistry } from '../../src/delegation/index.ts'
-import { checkSource, parse } from '../../src/dsl/index.ts'
+import { agentsOf, checkSource, parse } from '../../src/dsl/index.ts'
 
 const folderOf = (files: Readonly<Record<string, string>>): AgentFolder => ({
   files: Object.entries(files).map(([file, text]) => ({ file, text })),
@@ -202,6 +203,35 @@ test('a name of a file that is left out stands for nothing elsewhere either', ()
   expect(reasonOf(registry, 'x')).toContain('the name "x" stands for 2 things')
   const files = [{ file: 'a.symbi', text: 'agent x {}' } as const, { file: 'z.symbi', leftOut: 'why', declares: ['x'] }]
   expect(reasonOf(buildRegistry({ files, unread: null }), 'x')).toContain('the name "x" stands for 2 things')
+})
+
+test('whichever files are left out, nothing is available that would not be with all of them', () => {
+  const name = fc.constantFrom('a', 'b', 'c', 'd')
+  const text = fc
+    .tuple(fc.array(name, { maxLength: 3 }), fc.constantFrom('', '', 'agnet', '}'))
+    .map(([names, end]) => `${names.map((one) => `agent ${one} {}`).join('\n')}\n${end}`)
+  const file = fc.record({ stem: name, ending: fc.constantFrom('.symbi', '.dsl'), text, isLeftOut: fc.boolean() })
+  let available = 0
+  fc.assert(
+    fc.property(fc.uniqueArray(file, { selector: ({ stem, ending }) => stem + ending, maxLength: 6 }), (files) => {
+      const whole = of(Object.fromEntries(files.map(({ stem, ending, text }) => [stem + ending, text])))
+      const crowded = buildRegistry({
+        files: files.map(({ stem, ending, text, isLeftOut }) => {
+          const declares = agentsOf(parse(text).tree).map((agent) => agent.name.text)
+          return isLeftOut ? { file: stem + ending, leftOut: 'why', declares } : { file: stem + ending, text }
+        }),
+        unread: null,
+      })
+      for (const one of ['a', 'b', 'c', 'd']) {
+        const resolved = crowded.resolve(one)
+        if (resolved.kind === 'Unknown') expect(whole.resolve(one).kind).toBe('Unknown')
+        if (resolved.kind !== 'Target') continue
+        available += 1
+        expect(whole.resolve(one)).toEqual(resolved)
+      }
+    }),
+  )
+  expect(available).toBeGreaterThan(0)
 })
 
 test('a long file counts once for each of its agents', () => {
