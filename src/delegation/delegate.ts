@@ -63,7 +63,7 @@ export async function delegate(
 function errandOf({ toolbox }: DelegationScope, grant: Grant, parent: DelegatingRun): Errand | null {
   const target = toolbox.targetOf(grant.call)
   const { action } = grant.call
-  if (target === null || grant.toolbox !== toolbox || !('Delegate' in action)) return null
+  if (target === null || !('Delegate' in action)) return null
   const { call_id: callId, message: task } = action.Delegate
   return { grant, callId, target, prompt: agentPrompt(target.name, target.declaration), task, parent }
 }

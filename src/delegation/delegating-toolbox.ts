@@ -2,8 +2,12 @@
  * The parent's toolbox with one tool more: `delegate`. It makes a proposed delegation into a prepared call whose target is
  * the declared name, so that policy judges `delegate::reviewer` whatever alias the model used, and it remembers which
  * frozen target each prepared call means (10.2). Everything else is the inner toolbox's.
+ *
+ * An inline policy may stand on either side. Inside, it binds the calls of this box as it binds its own; outside, it makes
+ * bound ones of them, which are known again by the action and the facts that stay the same frozen objects. A delegation is
+ * carried out only when this box, too, was asked about the very call that was granted, and let it pass (law 8).
  */
-import { type PreparedCall, preparedCall, type Toolbox } from '../calls/index.ts'
+import { boundTo, type PreparedCall, preparedCall, type Toolbox } from '../calls/index.ts'
 import { deepFreeze, Fault, type JsonObject } from '../core/index.ts'
 import type { ProposedAction, ToolDefinition } from '../events/index.ts'
 import { DELEGATE_TOOL } from '../loop/index.ts'
@@ -12,13 +16,17 @@ import { type AgentRegistry, type DelegationTarget, targetMetadata } from './tar
 export const TASK_BYTES_MAX = 64 * 1024
 
 export interface DelegatingToolbox extends Toolbox {
-  /** The target that this very call was prepared for, or null. */
+  /** The target that this call was prepared for here; null for any other, and for one that was not let pass here. */
   targetOf(call: PreparedCall): DelegationTarget | null
 }
 
 export function delegatingToolbox(inner: Toolbox, registry: AgentRegistry): DelegatingToolbox {
   const definition = definitionOf(registry)
-  const targets = new WeakMap<PreparedCall, DelegationTarget>()
+  const prepared = new WeakMap<
+    PreparedCall['resolved'],
+    { readonly call: PreparedCall; readonly target: DelegationTarget }
+  >()
+  const passed = new WeakSet<PreparedCall>()
   return Object.freeze({
     validate: () => {
       if (inner.definitions().some(({ name }) => name === DELEGATE_TOOL)) throw taken()
@@ -29,19 +37,28 @@ export function delegatingToolbox(inner: Toolbox, registry: AgentRegistry): Dele
     prepare(action, offered) {
       if ('Delegate' in action) {
         const { call, target } = prepareDelegation(action.Delegate, offered, registry)
-        targets.set(call, target)
-        return call
+        prepared.set(call.resolved, { call, target })
+        const policy = inner.context().source_policy
+        return policy === undefined ? call : boundTo(call, policy as JsonObject)
       }
       if ('ToolCall' in action && action.ToolCall.name === DELEGATE_TOOL) {
         throw invalid('its arguments must be "agent" and "task", both text, and nothing else')
       }
       return inner.prepare(action, offered)
     },
-    restrict: (call, run) => inner.restrict(call, run),
+    restrict(call, run) {
+      passed.delete(call)
+      const refusal = inner.restrict(call, run)
+      if (refusal === null) passed.add(call)
+      return refusal
+    },
     execute: (calls, scope, signal) => inner.execute(calls, scope, signal),
     cancelRun: (runKey) => inner.cancelRun(runKey),
     cleanUp: (runKey) => inner.cleanUp(runKey),
-    targetOf: (call) => targets.get(call) ?? null,
+    targetOf(call) {
+      const own = prepared.get(call.resolved)
+      return own !== undefined && own.call.action === call.action && passed.has(call) ? own.target : null
+    },
   } satisfies DelegatingToolbox)
 }
 

@@ -24,7 +24,7 @@ export interface DelegationParts {
 }
 
 export interface Delegation {
-  /** For parents. Their grants are refused when another toolbox prepared them. */
+  /** For parents, as it is or restricted by an inline policy. A grant is refused when another toolbox prepared its call. */
   readonly toolbox: Toolbox
   readonly delegates: Delegates
 }

@@ -1,7 +1,9 @@
 /**
  * A toolbox under the inline policy of one agent (9.4): every call that it prepares is bound to the policy, judged by it
  * before anybody is asked to approve or decide, and judged again when the grant is issued. Dispatch asks `restrict` at both
- * places; this box answers, and executes nothing that it did not prepare and let pass itself (law 8).
+ * places; this box answers, and executes nothing that it did not prepare and let pass itself (law 8). A delegation may be
+ * prepared by a box around this one, which then binds it to the policy in this one's context; it is judged here, and
+ * carried out elsewhere.
  *
  * It adds a restriction and takes none away: what the tools inside refuse stays refused, and the gate decides as before.
  */
@@ -30,7 +32,8 @@ export function restrictedBy(inner: Toolbox, policy: InlinePolicy): Toolbox {
   const judge = (call: PreparedCall, run: RunContext): string | null => {
     const refusal = inner.restrict(call, run)
     if (refusal !== null) return refusal
-    if (!prepared.has(call)) return 'the call was prepared for other tools, not under this inline policy'
+    if (!prepared.has(call) && !isDelegationUnder(call, metadata))
+      return 'the call was prepared for other tools, not under this inline policy'
     if (!isSame(run.trusted_context.source_policy, metadata)) {
       return `the run was not started under the inline policy of agent "${policy.metadata.agent_name}"`
     }
@@ -73,6 +76,11 @@ function refuseOther(context: JsonObject, metadata: JsonObject): void {
       'Cannot restrict the tools by an inline policy: they are restricted by the policy of another source already',
     hint: 'Give each agent a toolbox of its own, and restrict it once',
   })
+}
+
+/** The very object: only this box hands it out, in its context and in the calls that it binds. */
+function isDelegationUnder({ action, source_policy }: PreparedCall, metadata: JsonObject): boolean {
+  return 'Delegate' in action && source_policy === metadata
 }
 
 function isSame(given: Json | undefined, metadata: JsonObject): boolean {

@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { Fault, hexHash } from '../../src/core/index.ts'
+import { boundTo, preparedCall, type Toolbox } from '../../src/calls/index.ts'
+import { Fault, hexHash, type JsonObject } from '../../src/core/index.ts'
 import type { Entry } from '../../src/events/index.ts'
-import { deny, type GateQuestion } from '../../src/policy/index.ts'
+import { deny, type GateQuestion, restrictedBy } from '../../src/policy/index.ts'
 import { nodeWorld } from '../../src/world/index.ts'
 import { delegationTrial } from '../support/delegation.ts'
 import { gateOf } from '../support/gates.ts'
+import { policyIn } from '../support/inline-policy.ts'
 import { callOf } from '../support/scripted-model.ts'
 import { toolOf } from '../support/tools.ts'
 
@@ -184,6 +186,99 @@ describe('a delegation that is refused', () => {
     expect(trial.log.all('ReasoningComplete')[0]?.actions).toMatchObject([{ ToolCall: { name: 'delegate' } }])
     expect(trial.log.all('PolicyEvaluated')[0]).toMatchObject({ denied_count: 1 })
     expect(await trial.children()).toEqual([])
+  })
+})
+
+describe('a delegation under the inline policy of the run that delegates', () => {
+  const sources = { 'alias.symbi': 'agent reviewer {}', 'helper.symbi': 'agent helper {}' }
+  const parent = [ask('d1', 'alias'), ask('d2', 'helper'), { content: 'done' }]
+  const rules = {
+    'a rule that denies it': ['deny: "delegate::reviewer"', ' (rule 1)'],
+    'a list that does not name it': ['allow: ["look", "delegate::helper"]', ': no allow rule matched'],
+    'a condition on what was asked for': ['deny: true if invocation.resolved.requested_name == "alias"', ' (rule 1)'],
+  } as const
+
+  test.each(
+    Object.entries(rules).flatMap(([what, [rule, why]]) =>
+      (['inside', 'outside'] as const).map((place) => [what, place, rule, why] as const),
+    ),
+  )('%s denies it and no other, with the policy %s of the delegation', async (_what, place, rule, why) => {
+    const policy = policyIn(`agent fixture { policy p { ${rule} } }`)
+    const restricted = (tools: Toolbox): Toolbox => restrictedBy(tools, policy)
+    await using trial = await delegationTrial({ sources, parent, [place]: restricted })
+    expect(await trial.run()).toMatchObject({ termination_reason: 'Completed', output: 'done' })
+    const reason = `inline policy p denied delegate::reviewer${why}`
+    expect(trial.parentModel.asked[1]?.conversation.messages.at(-1)).toMatchObject({
+      tool_call_id: 'd1',
+      content: `[Policy denied] ${reason}`,
+    })
+    expect(trial.parentModel.asked[2]?.conversation.messages.at(-1)).toMatchObject({
+      tool_call_id: 'd2',
+      content: 'the child is done',
+    })
+    const [first, second] = trial.log.all('PolicyEvaluated')
+    expect(first).toMatchObject({ denied_calls: [{ reason, call: { source_policy: policy.metadata } }] })
+    const [approved] = second?.approved_calls ?? []
+    expect(approved).toMatchObject({ source_policy: policy.metadata })
+    const [started, ...others] = trial.log.all('DelegationStarted')
+    expect([started, others]).toMatchObject([
+      { call_id: 'd2', target: 'helper', call_fingerprint: (approved as JsonObject).fingerprint },
+      [],
+    ])
+    const children = await trial.children()
+    expect(children).toHaveLength(1)
+    const begun = children[0]?.[0]?.event
+    const { kind: _, ...intent } = started ?? {}
+    expect(begun?.kind === 'Started' && begun.execution_context).toMatchObject({
+      agent_definition: { name: 'helper' },
+      delegation: intent,
+    })
+    expect(trial.log.all('DelegationFinished')).toMatchObject([{ call_id: 'd2', reason: 'Completed' }])
+  })
+
+  test.each<[string, (tools: Toolbox) => Toolbox]>([
+    ['was not asked about', (tools) => ({ ...tools, restrict: () => null })],
+    [
+      'was asked about in another form',
+      (tools) => ({
+        ...tools,
+        prepare: (action, offered) => boundTo(tools.prepare(action, offered), { agent_name: 'other' }),
+        restrict: (call, run) => tools.restrict(preparedCall({ ...call, source_policy: null }), run),
+      }),
+    ],
+    [
+      'prepared for another agent',
+      (tools) => ({
+        ...tools,
+        prepare: (action, offered) => {
+          const call = tools.prepare(action, offered)
+          if (!('Delegate' in call.action)) return call
+          return preparedCall({ ...call, action: { Delegate: { ...call.action.Delegate, target: 'helper' } } })
+        },
+      }),
+    ],
+  ])('is refused where its toolbox %s', async (_what, outside) => {
+    await using trial = await delegationTrial({
+      sources,
+      parent: [ask('d1', 'reviewer'), { content: 'done' }],
+      outside,
+    })
+    expect(await trial.run()).toMatchObject({ termination_reason: 'Completed' })
+    expect(trial.parentModel.asked[1]?.conversation.messages.at(-1)).toMatchObject({
+      content: '[Error] the delegation was refused: no target was prepared for it',
+    })
+    expect([trial.log.all('DelegationStarted'), await trial.children()]).toEqual([[], []])
+  })
+
+  test('is refused where another delegation prepared it', async () => {
+    await using other = await delegationTrial({ parent: [] })
+    await using trial = await delegationTrial({
+      parent: [ask('d1'), { content: 'done' }],
+      outside: () => other.delegation.toolbox,
+    })
+    await trial.run()
+    expect(trial.parentModel.asked[1]?.conversation.messages.at(-1)?.content).toContain('no target was prepared')
+    expect(trial.log.all('DelegationStarted')).toEqual([])
   })
 })
 

@@ -3,6 +3,7 @@ import { issue } from '../../src/calls/grant.ts'
 import {
   type AuthorisedCall,
   authorizationBinding,
+  boundTo,
   defaultContract,
   preparedCall,
   type RunContext,
@@ -204,6 +205,21 @@ describe('a delegation', () => {
       'inline policy p denied delegate::reviewer (rule 1)',
     )
     await expect(benchOf(box('policy p { deny: "delegate::alias" }')).grant(delegate('alias'))).resolves.toBeDefined()
+  })
+
+  test('that a box around this one bound to the policy is judged, and bound to an equal one it is not', () => {
+    const { box, run } = benchOf(boxOf([toolOf('look')], 'policy p { deny: "delegate::reviewer" }'))
+    const own = box.context().source_policy as JsonObject
+    const made = (action: ProposedAction) => preparedCall({ action, arguments: null, contract: null })
+    expect(box.restrict(boundTo(made(delegate('reviewer')), own), run)).toContain('inline policy p denied')
+    expect(box.restrict(boundTo(made(delegate('helper')), own), run)).toBeNull()
+    for (const foreign of [
+      made(delegate('helper')),
+      boundTo(made(delegate('helper')), { ...own }),
+      boundTo(made(call('look')), own),
+    ]) {
+      expect(box.restrict(foreign, run)).toContain('prepared for other tools')
+    }
   })
 
   test('is no tool call of the same name', async () => {

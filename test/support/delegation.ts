@@ -2,6 +2,7 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Toolbox } from '../../src/calls/index.ts'
 import { newId } from '../../src/core/index.ts'
 import { type AgentRegistry, buildRegistry, type Delegation, openDelegation } from '../../src/delegation/index.ts'
 import { DEFAULT_LOOP_CONFIG, type Entry, type LoopConfig } from '../../src/events/index.ts'
@@ -24,6 +25,9 @@ export interface DelegationTrialParts {
   readonly setup?: Partial<RunSetup>
   readonly tool?: CountedTool
   readonly world?: World
+  /** What lies between the parent's tools and the delegation, and between the delegation and the parent. */
+  readonly inside?: (tools: Toolbox) => Toolbox
+  readonly outside?: (tools: Toolbox) => Toolbox
   /** False for a run that cannot delegate. */
   readonly handle?: boolean
 }
@@ -51,7 +55,11 @@ export async function delegationTrial(parts: DelegationTrialParts): Promise<Dele
   const registry = buildRegistry({ files, unread: null })
   const tool = parts.tool ?? toolOf('look')
   const box = toolbox({ tools: [tool] }, world)
-  const delegation = openDelegation({ registry, toolbox: box, childToolbox: box, governedFolder: governed }, world)
+  const { inside = asItIs, outside = asItIs } = parts
+  const delegation = openDelegation(
+    { registry, toolbox: inside(box), childToolbox: box, governedFolder: governed },
+    world,
+  )
   const parentModel = modelOf(...parts.parent)
   const childModel = modelOf(...(parts.child ?? [{ content: 'the child is done' }]))
   const log = new MemoryLog()
@@ -71,7 +79,7 @@ export async function delegationTrial(parts: DelegationTrialParts): Promise<Dele
           principal: newId('agent', world.random),
           provider: either(parentModel, childModel),
           gate: allowAll,
-          toolbox: delegation.toolbox,
+          toolbox: outside(delegation.toolbox),
           ...(parts.handle === false ? {} : { delegates: delegation.delegates }),
           log,
           config: { ...DEFAULT_LOOP_CONFIG, ...parts.limits },
@@ -94,6 +102,8 @@ export async function delegationTrial(parts: DelegationTrialParts): Promise<Dele
     [Symbol.asyncDispose]: async () => rmSync(join(governed, '..'), { recursive: true, force: true }),
   }
 }
+
+const asItIs = (tools: Toolbox): Toolbox => tools
 
 /** The child is recognised by its first message, as a provider would see it. */
 function either(parent: Provider, child: Provider): Provider {
