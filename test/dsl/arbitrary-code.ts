@@ -50,9 +50,6 @@ export const word: Arbitrary<string> = fc
 
 export const name: Arbitrary<Name> = word.map((text) => ({ kind: 'name', text, span }))
 
-/** Behind a brace, `metadata {` is told to be an item in the wrong place. */
-const typeName = name.filter(({ text }) => text !== 'metadata')
-
 export const string: Arbitrary<StringLiteral> = fc
   .oneof(
     fc.string({ unit: 'binary', maxLength: 6 }),
@@ -200,9 +197,7 @@ function primary(depth: number, place: Place): Arbitrary<Expression> {
     ]
     if (!place.isHead) {
       kinds.push(record(depth))
-      kinds.push(
-        fc.record({ name: typeName, record: record(depth) }).map((parts) => ({ kind: 'construct', ...parts, span })),
-      )
+      kinds.push(fc.record({ name, record: record(depth) }).map((parts) => ({ kind: 'construct', ...parts, span })))
     }
     if (place.isLast) {
       const body = anyExpression(depth - 1, { ...place, isStart: false })

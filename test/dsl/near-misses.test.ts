@@ -338,3 +338,24 @@ test.each([
 ])('a with-block that begins with an assignment is told from one with its attributes inside: %s', (text, codes) => {
   expect(parse(`agent a { ${text} }`).diagnostics.map(({ code }) => code)).toEqual(codes)
 })
+
+test.each([
+  ['function f() { metadata { a: 1 } }', []],
+  ['function f() { metadata {} }', []],
+  ['function f() { metadata { "a b": 1, c: 2 }; }', []],
+  ['function f() { metadata { a: 1 }.a = 2; metadata { b: metadata {} } }', []],
+  ['function f() { if x { metadata { a: 1 } } else { metadata { a: 2 } } }', []],
+  ['agent a { with timeout = 1s { metadata { a: 1 } } }', []],
+  ['function f() { metadata { version = "1" } }', ['E110 1:16']],
+  ['function f() { metadata { version "1" } }', ['E110 1:16']],
+  ['agent a { metadata { version: "1" } }', ['E110 1:11']],
+  ['policy p { metadata {} }', ['E110 1:12']],
+  ['memory m { metadata { version: "1" } }', ['E110 1:12']],
+  ['function f() { let x = 1;\nmetadata { version: "1" }', ['E101 1:14']],
+])(
+  'metadata in a block is a record where it has the form of one, and else an item in the wrong place: %s',
+  (text, codes) => {
+    const { diagnostics } = parse(text)
+    expect(diagnostics.map(({ code, start }) => `${code} ${start.line}:${start.column}`)).toEqual(codes)
+  },
+)

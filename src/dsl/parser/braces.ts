@@ -10,11 +10,13 @@ export interface Braces {
   readonly form: string
   /** Reads one part; takes at least one token or fails. */
   readonly read: () => void
+  /** Whether a part may be an expression, so that a record may have the name of an item. */
+  readonly expressions?: true
   /** Whether a part may begin at this token, as a place to go on after an error. */
   readonly starts: (index: number) => boolean
 }
 
-export function readBraces(cursor: Cursor, { what, form, read, starts }: Braces): void {
+export function readBraces(cursor: Cursor, { what, form, read, expressions, starts }: Braces): void {
   const opener = cursor.index
   if (!cursor.take('{')) {
     cursor.fail(`${what} needs "{", and ${described(cursor.token)} stands there`, { hint: `Write ${form}` })
@@ -22,7 +24,7 @@ export function readBraces(cursor: Cursor, { what, form, read, starts }: Braces)
   const entered = cursor.enter()
   const closed = cursor.brackets.isClosed(opener)
   while (!cursor.is('}') && !cursor.ended) {
-    const outside = beginsNewItem(cursor)
+    const outside = beginsNewItem(cursor) && !(closed && expressions === true && beginsRecord(cursor))
     if (outside && !closed) break // it is not in here: the brace before it was forgotten
     cursor.attempt(opener, outside ? () => refuseItem(cursor, what) : read, starts)
   }
@@ -38,6 +40,13 @@ function refuseItem(cursor: Cursor, what: string): never {
 
 /** Words that open an item at the top level, and nothing anywhere else. */
 const ITEMS_ONLY = new Set(['agent', 'schedule', 'channel', 'memory', 'webhook'])
+
+/** `metadata { key: value }` is an expression where one may stand, and `metadata { key = value }` never is. */
+function beginsRecord(cursor: Cursor): boolean {
+  const [brace, key, separator] = [cursor.ahead(), cursor.ahead(2), cursor.ahead(3)]
+  if (!isMark(brace, '{')) return false
+  return isMark(key, '}') || ((key.kind === 'word' || key.kind === 'string') && isMark(separator, ':'))
+}
 
 function beginsNewItem(cursor: Cursor): boolean {
   const { token } = cursor

@@ -38,6 +38,7 @@ export function readBlock(cursor: Cursor, what: string): Block {
       if ('value' in part) values.push(part.value)
       else statements.push(part.statement)
     },
+    expressions: true,
     starts: (index) => cursor.at(index).kind === 'word' && STATEMENT_WORDS.has(cursor.at(index).text),
   })
   return { kind: 'block', statements, value: values.at(-1) ?? null, span: cursor.span(start) }
