@@ -9,7 +9,7 @@ import type { PreparedCall } from './prepared-call.ts'
 import type { RunContext } from './run-context.ts'
 
 export interface Toolbox {
-  /** Throws `CONFIG_INVALID` when it cannot work at all. Asked once, after `Started`. */
+  /** Throws `CONFIG_INVALID` when it cannot work at all. Asked once a run, before its first call. */
   validate(): void
   definitions(): readonly ToolDefinition[]
   /** Entries for the trusted context, frozen with the run. */
@@ -29,8 +29,8 @@ export interface Toolbox {
    * observation with `is_error`; a throw means that the outcome is unknown.
    */
   execute(calls: readonly AuthorisedCall[], scope: ExecutionScope, signal: AbortSignal): Promise<readonly Observation[]>
-  /** Tells the workers of a run to stop, without waiting. */
-  cancelRun(runKey: string): void
+  /** Tells the workers of a run to stop, without waiting. The run itself ends at `deadlineMs`, monotonic, at the latest. */
+  cancelRun(runKey: string, deadlineMs: number): void
   /** Waits until the workers of a run are gone. */
   cleanUp(runKey: string): Promise<void>
 }

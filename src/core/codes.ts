@@ -96,6 +96,16 @@ export const CODES = {
   AGENT_UNAVAILABLE: row(409, 1, 'The agent exists and cannot be used'),
   REGISTRY_LIMIT: row(500, 78, 'The folder of agents exceeds a limit'),
 
+  // tool sessions
+  TOOL_SESSION_CLOSED: row(409, 1, 'The tool session takes no more calls'),
+  TOOL_SESSION_EXPIRED: row(409, 1, 'The time of the tool session is over'),
+  TOOL_SESSION_SPENT: row(409, 1, 'The tool session has used up its calls'),
+  TOOL_SESSION_CHANGED: row(409, 1, 'The tools changed while the session was open'),
+  TOOL_SESSION_FAILED: row(500, 1, 'The tool session did not end cleanly'),
+  CALL_ID_USED: row(409, 1, 'The id of the call was used before in this session'),
+  CALL_UNCONFIRMED: row(409, 2, 'Whether the call took effect is not known'),
+  HOST_ACTION_REFUSED: row(409, 1, 'The action of the host was not admitted to the session'),
+
   // calls, budget, loop, providers
   CALL_INVALID: row(422, 65, 'The proposed call is not valid'),
   GRANT_REFUSED: row(409, 1, 'The grant no longer fits the run or the executor'),

@@ -53,7 +53,7 @@ export function delegatingToolbox(inner: Toolbox, registry: AgentRegistry): Dele
       return refusal
     },
     execute: (calls, scope, signal) => inner.execute(calls, scope, signal),
-    cancelRun: (runKey) => inner.cancelRun(runKey),
+    cancelRun: (runKey, deadlineMs) => inner.cancelRun(runKey, deadlineMs),
     cleanUp: (runKey) => inner.cleanUp(runKey),
     targetOf(call) {
       const own = prepared.get(call.resolved)

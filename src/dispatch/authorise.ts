@@ -16,7 +16,17 @@ import {
   spendApproval,
   type Toolbox,
 } from '../calls/index.ts'
-import { Bug, cutText, Fault, isFault, type Json, type JsonObject, messageOf, millisecondsOf } from '../core/index.ts'
+import {
+  Bug,
+  cutText,
+  Fault,
+  type Hash,
+  isFault,
+  type Json,
+  type JsonObject,
+  messageOf,
+  millisecondsOf,
+} from '../core/index.ts'
 import type { ProposedAction, ToolDefinition } from '../events/index.ts'
 import type { ApprovalAnswer, Decision, Gate, GateQuestion } from '../policy/index.ts'
 import { raceDeadline, type World } from '../world/index.ts'
@@ -34,6 +44,8 @@ export interface Authority {
   readonly deadlineMs: number
   /** The handle of a held request that the caller presented with these calls; null by default. */
   readonly presented?: string | null
+  /** The binding of the session that the run belongs to, where it is not a session's own run. */
+  readonly session?: Hash
 }
 
 export type Verdict = Granted | Denied
@@ -103,6 +115,7 @@ async function authoriseOnce(
     run,
     approval,
     presented: authority.presented ?? null,
+    ...(authority.session === undefined ? {} : { session: authority.session }),
     remainingMs: Math.max(0, authority.deadlineMs - clock.monotonicMs()),
   })
   try {

@@ -81,11 +81,11 @@ async function body(run: Run, signal: AbortSignal): Promise<Ended> {
     return { ...(await raceDeadline(race, signal, (inner) => turns(run, inner))), interrupted: false }
   } catch (error) {
     if (signal.aborted) {
-      run.setup.toolbox.cancelRun(runKeyOf(run.context()))
+      run.setup.toolbox.cancelRun(runKeyOf(run.context()), run.deadlineMs)
       return { ...failedWith('the execution was cancelled'), interrupted: true }
     }
     if (isFault(error, 'RUN_TIMEOUT')) {
-      run.setup.toolbox.cancelRun(runKeyOf(run.context()))
+      run.setup.toolbox.cancelRun(runKeyOf(run.context()), run.deadlineMs)
       await run.budget.abandonOutstanding() // before the hand-over, so that the settlements are among what is staged
       return { ...finished('Timeout'), interrupted: true }
     }

@@ -2,8 +2,8 @@
  * The gate's contract: one question about approval, one about policy. Every gate answers from what the runtime knows, and
  * every doubt is a Deny with a reason of its own (law 5).
  */
-import type { Approval, PreparedCall, RunContext } from '../calls/index.ts'
-import type { Timestamp } from '../core/index.ts'
+import { type Approval, type PreparedCall, type RunContext, sessionBinding } from '../calls/index.ts'
+import type { Hash, Timestamp } from '../core/index.ts'
 import type { ProposedAction } from '../events/index.ts'
 
 export type Decision =
@@ -47,6 +47,8 @@ export interface GateQuestion {
    * up in the queue, and must fit this call.
    */
   readonly presented: string | null
+  /** The session binding (6.3) that a held request belongs to, where that is not the run's own: see `heldBinding`. */
+  readonly session?: Hash
   /** How long an answer may take; also the longest life of an approval. */
   readonly remainingMs: number
 }
@@ -56,6 +58,14 @@ export interface Gate {
   readonly name: string
   approve(question: GateQuestion, signal: AbortSignal): Promise<ApprovalAnswer>
   decide(question: GateQuestion, signal: AbortSignal): Promise<Decision>
+}
+
+/**
+ * What a held request is bound to, beside its subject. An identified call is a run of its own that belongs to a session: a
+ * request held for one such run may be presented by the next of the same session, and by nobody else.
+ */
+export function heldBinding({ session, run }: Pick<GateQuestion, 'session' | 'run'>): Hash {
+  return session ?? sessionBinding(run)
 }
 
 export function deny(reason: string, policies: readonly string[] = [], errors: readonly string[] = []): Decision {

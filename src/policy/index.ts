@@ -13,7 +13,15 @@ export {
 } from './evaluate-inline.ts'
 export { type EvaluateOptions, evaluatePolicy, type PolicyEvaluation, type PolicyPlace } from './evaluate-policy.ts'
 export { denyEverythingGate, failClosedGate, permissiveGate, toolFilterGate } from './fixed-gates.ts'
-export { type ApprovalAnswer, type Decision, deny, type Gate, type GateQuestion, withoutApprover } from './gate.ts'
+export {
+  type ApprovalAnswer,
+  type Decision,
+  deny,
+  type Gate,
+  type GateQuestion,
+  heldBinding,
+  withoutApprover,
+} from './gate.ts'
 export { type Read, Unanswerable } from './inline-condition.ts'
 export { restrictedBy } from './inline-toolbox.ts'
 export { type LoadedPolicies, type LoadOptions, loadPolicies } from './load-policies.ts'

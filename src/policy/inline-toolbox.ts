@@ -63,7 +63,7 @@ export function restrictedBy(inner: Toolbox, policy: InlinePolicy): Toolbox {
       for (const call of calls) assertOwn(call, passed) // all of them before the first effect
       return inner.execute(calls, scope, signal)
     },
-    cancelRun: (runKey) => inner.cancelRun(runKey),
+    cancelRun: (runKey, deadlineMs) => inner.cancelRun(runKey, deadlineMs),
     cleanUp: (runKey) => inner.cleanUp(runKey),
   } satisfies Toolbox)
 }

@@ -417,13 +417,13 @@ describe('what is inside', () => {
     const inner: Toolbox = {
       ...toolbox({ tools: [] }, world),
       validate: () => heard.push('validate'),
-      cancelRun: (runKey) => heard.push(`cancel ${runKey}`),
+      cancelRun: (runKey, deadlineMs) => heard.push(`cancel ${runKey} ${deadlineMs}`),
       cleanUp: async (runKey) => void heard.push(`clean ${runKey}`),
     }
     const box = restrictedBy(inner, policyOf(''))
     box.validate()
-    box.cancelRun('k')
+    box.cancelRun('k', 7)
     await box.cleanUp('k')
-    expect(heard).toEqual(['validate', 'cancel k', 'clean k'])
+    expect(heard).toEqual(['validate', 'cancel k 7', 'clean k'])
   })
 })

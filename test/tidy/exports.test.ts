@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { lineOf, nodesOf, parse, ROOT, type Source, sourcesIn } from '../support/sources.ts'
 
 /** The public subpaths, and the folders behind them. */
-const PUBLIC = { '.': 'runtime', './journal': 'journal', './testing': 'testing' }
+const PUBLIC = { '.': 'runtime', './journal': 'journal', './session': 'session', './testing': 'testing' }
 
 test('the subpaths of the package are the public folders, and no others', () => {
   const { exports } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))

@@ -4,7 +4,7 @@ import ts from 'typescript'
 import { expect, test } from 'vitest'
 import { nodesOf, ROOT } from '../support/sources.ts'
 
-const DOORS = ['runtime', 'journal', 'testing'].map((folder) => join(ROOT, 'src', folder, 'index.ts'))
+const DOORS = ['runtime', 'journal', 'session', 'testing'].map((folder) => join(ROOT, 'src', folder, 'index.ts'))
 
 /** Parts of how a type is computed, and opaque things that are only passed on: nobody writes these names. */
 const NEVER_WRITTEN = new Set([

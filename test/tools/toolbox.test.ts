@@ -388,7 +388,7 @@ describe('execute()', () => {
     const one = execute(box, ['wait'], silent, scopeOf({ runKey: 'one' }))
     const two = execute(box, ['wait'], stop.signal, scopeOf({ runKey: 'two' }))
     await Promise.all(entered.map(({ promise }) => promise))
-    box.cancelRun('one')
+    box.cancelRun('one', 0)
     expect(signals.map(({ aborted }) => aborted)).toEqual([true, false])
     expect((await one)[0]).toMatchObject({ is_error: true })
     await box.cleanUp('one')
