@@ -57,6 +57,7 @@ export async function dispatchGrants(
       tool_name: source,
     })),
   ) // law 1: if this throws, no effect has begun
+  signal.throwIfAborted() // and if the run was stopped while it was written, none begins
   const executed = await execute(scope, grants, dispatches, runKey, signal)
   return dispatches.map(({ grant, dispatchId }, index) => {
     const observation = classify(

@@ -26,7 +26,7 @@ export async function makeCall(
   presented: string | null,
   signal: AbortSignal,
 ): Promise<Observation> {
-  return await takeTurn(state, call, signal, (action) =>
+  return await inTurn(state, call, signal, (action) =>
     orPoison(state, async () => {
       const observation = await dispatched(state, action, presented, signal)
       if (isUnconfirmed(observation)) state.cancelWithReason(EFFECTS_UNCONFIRMED)
@@ -39,7 +39,7 @@ export async function makeCall(
  * The checks before a call may do anything, and the turn in which it does it. Every attempt counts, and an id stays used
  * whatever becomes of its call: no earlier grant is ever met again.
  */
-export async function takeTurn<T>(
+export async function inTurn<T>(
   state: SessionState,
   call: BrokerCall,
   signal: AbortSignal,

@@ -29,7 +29,7 @@ export async function admitHostAction(
   }
   let succeeded = false
   try {
-    const observations = await act(state, toolbox, action, signal)
+    const observations = await dispatched(state, toolbox, action, signal)
     succeeded = observations.length === 1 && observations[0]?.is_error === false
     return observations
   } finally {
@@ -74,7 +74,7 @@ function begin(state: SessionState, toolbox: Toolbox): () => void {
   }
 }
 
-async function act(
+async function dispatched(
   state: SessionState,
   toolbox: Toolbox,
   action: ProposedAction,

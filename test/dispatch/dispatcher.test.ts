@@ -251,6 +251,19 @@ describe('a batch of one call', () => {
     expect(late.log.all('ToolDispatchFinished')).toMatchObject([{ is_error: true }])
   })
 
+  test('a batch that is cancelled while its intent is being written begins no effect', async () => {
+    const bench = benchOf()
+    const release = bench.log.hold()
+    const leaving = new AbortController()
+    const dispatched = bench.dispatch([call('a')], leaving.signal)
+    await world.clock.yield()
+    leaving.abort(new Error('somebody left'))
+    release()
+    await expect(dispatched).rejects.toThrow('somebody left')
+    expect(bench.log.kinds()).toEqual(['PolicyEvaluated', 'ToolDispatchStarted'])
+    expect(bench.tool.ran).toHaveLength(0)
+  })
+
   test('a cancelled batch records no receipt: what the tool did stays unknown', async () => {
     const cancel = new AbortController()
     const bench = benchOf({

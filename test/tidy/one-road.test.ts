@@ -32,6 +32,7 @@ test('only dispatch makes grants, and only policy makes approvals', () => {
 test('only the loop and the dispatcher of batches, which judges them first, take grants to dispatch', () => {
   const sources = sourcesIn('src')
   expect(callers(sources, 'dispatchGrants')).toEqual(['src/dispatch/dispatcher.ts', 'src/loop/act.ts'])
+  expect(callers(sources, 'dispatchBatch')).toEqual(['src/session/calls.ts'])
   expect(callers(sources, 'delegateAll')).toEqual(['src/loop/act.ts'])
   expect(callers(sources, 'act')).toEqual(['src/loop/turn.ts'])
   expect(callers(sources, 'takeTurn')).toEqual(['src/loop/lifecycle.ts'])
