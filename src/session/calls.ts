@@ -71,7 +71,7 @@ async function enter(state: SessionState, signal: AbortSignal): Promise<() => vo
   refuseEnded(state)
   const waiting = new AbortController()
   const give = (): void => waiting.abort()
-  state.stopped.addEventListener('abort', give, { once: true })
+  const deaf = state.onStop(give)
   signal.addEventListener('abort', give, { once: true })
   if (signal.aborted) give()
   const { clock } = state.setup.world
@@ -89,7 +89,7 @@ async function enter(state: SessionState, signal: AbortSignal): Promise<() => vo
     throw error
   } finally {
     stopTimer()
-    state.stopped.removeEventListener('abort', give)
+    deaf()
     signal.removeEventListener('abort', give)
   }
 }

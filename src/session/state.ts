@@ -25,6 +25,7 @@ export class SessionState {
   readonly deadlineMs: number
   readonly turns = new Turns()
   readonly #stopping = new AbortController()
+  readonly #listeners = new Set<() => void>()
   #poisoned = false
   #reason: string | null = null
   /** Calls that were attempted, refused ones included. */
@@ -80,6 +81,13 @@ export class SessionState {
     return this.#reason
   }
 
+  /** Calls back once when the session is stopped. Everybody who waits listens, and the platform warns of many on one signal. */
+  onStop(listener: () => void): () => void {
+    if (this.stopped.aborted) listener()
+    else this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
+  }
+
   isLate(): boolean {
     return this.setup.world.clock.monotonicMs() >= this.deadlineMs
   }
@@ -116,6 +124,8 @@ export class SessionState {
   /** Tells everybody to stop, and poisons nothing by itself. Tools that fail to hear it are waited for by `close`. */
   stop(): void {
     this.#stopping.abort(new Fault('RUN_CANCELLED', { message: 'The tool session was stopped' }))
+    for (const listener of this.#listeners) listener()
+    this.#listeners.clear()
     for (const toolbox of [this.setup.toolbox, this.host]) {
       try {
         toolbox?.cancelRun(this.runKey, this.deadlineMs)
@@ -133,11 +143,9 @@ export class SessionState {
     const { clock } = this.setup.world
     const late = new Fault('RUN_TIMEOUT', { message: 'The tool session reached its time limit' })
     const either = new AbortController() // `AbortSignal.any` costs several times this
-    const stop = (): void => either.abort(this.stopped.reason)
     const leave = (): void => either.abort(signal.reason)
-    this.stopped.addEventListener('abort', stop, { once: true })
+    const deaf = this.onStop(() => either.abort(this.stopped.reason))
     signal.addEventListener('abort', leave, { once: true })
-    if (this.stopped.aborted) stop()
     if (signal.aborted) leave()
     try {
       const race = { clock, deadlineMs: this.deadlineMs, late: () => late }
@@ -150,7 +158,7 @@ export class SessionState {
       if (error === late) return { kind: 'Late' }
       throw error
     } finally {
-      this.stopped.removeEventListener('abort', stop)
+      deaf()
       signal.removeEventListener('abort', leave)
     }
   }
