@@ -61,7 +61,7 @@ export function denyAll(actions: readonly ProposedAction[], reason: string): Ver
       kind: 'Denied',
       action,
       reason,
-      evidence: { action, reason, determining_policies: [] },
+      evidence: { action, reason, denied_by: 'runtime', determining_policies: [] },
     })),
   }
 }

@@ -28,7 +28,7 @@ import {
   millisecondsOf,
 } from '../core/index.ts'
 import type { ProposedAction, ToolDefinition } from '../events/index.ts'
-import type { ApprovalAnswer, Decision, Gate, GateQuestion } from '../policy/index.ts'
+import { type ApprovalAnswer, approvalFits, type Decision, type Gate, type GateQuestion } from '../policy/index.ts'
 import { raceDeadline, type World } from '../world/index.ts'
 import { approvalIn, decisionIn } from './gate-answers.ts'
 
@@ -82,11 +82,11 @@ export async function authorise(
     const step = await authoriseOnce(authority, action, run, signal)
     if (step.kind !== 'Modified') return step
     if (!sameCall(action, step.action)) {
-      return denied(proposed, 'the policy changed the kind or the id of the call', null, NOBODY)
+      return denied(proposed, 'the policy changed the kind or the id of the call', null, by('runtime'))
     }
     action = step.action
   }
-  return denied(proposed, 'the policy kept modifying the call and did not come to an end', null, NOBODY)
+  return denied(proposed, 'the policy kept modifying the call and did not come to an end', null, by('runtime'))
 }
 
 type Step = Verdict | { readonly kind: 'Modified'; readonly action: ProposedAction }
@@ -104,10 +104,10 @@ async function authoriseOnce(
     assertPrepared(call)
     if (!sameCall(action, call.action)) throw new Bug('a toolbox prepares the call that it was given')
   } catch (error) {
-    return denied(action, messageOf(error), null, { policies: [], errors: [] })
+    return denied(action, messageOf(error), null, by('preparation'))
   }
   const restriction = restrictionOf(authority, call, run)
-  if (restriction !== null) return denied(action, restriction, call, NOBODY) // before anybody is asked to approve it
+  if (restriction !== null) return denied(action, restriction, call, by('restriction')) // before anybody is asked to approve it
   const late = (): Error => new Fault('RUN_TIMEOUT', { message: 'Cannot authorise the call: the run has no time left' })
   const race = { clock, deadlineMs: authority.deadlineMs, late }
   const question = (approval: Approval | null): GateQuestion => ({
@@ -122,22 +122,23 @@ async function authoriseOnce(
     const answer = approvalIn(
       await raceDeadline(race, signal, (inner) => authority.gate.approve(question(null), inner)),
     )
-    if (answer.kind === 'Refused') return denied(action, answer.reason, call, NOBODY)
-    if (answer.kind === 'Pending') return held(denied(action, answer.reason, call, NOBODY), answer)
+    if (answer.kind === 'Refused') return denied(action, answer.reason, call, by('approval'))
+    if (answer.kind === 'Pending') return held(denied(action, answer.reason, call, by('approval')), answer)
     const approval = answer.kind === 'Approved' ? answer.approval : null
     if (call.contract?.requires_approval === true && approval === null) {
-      return denied(action, 'the tool needs an approval and nobody gave one', call, NOBODY) // a gate's Allow never waives it
+      // a gate's Allow never waives it
+      return denied(action, 'the tool needs an approval and nobody gave one', call, by('approval'))
     }
     const decision = decisionIn(
       await raceDeadline(race, signal, (inner) => authority.gate.decide(question(approval), inner)),
     )
-    if (decision.kind === 'Deny') return denied(action, decision.reason, call, decision)
+    if (decision.kind === 'Deny') return denied(action, decision.reason, call, judgedBy(decision, question(approval)))
     if (decision.kind === 'Modify') return { kind: 'Modified', action: decision.modified_action }
     return grant(authority, call, run, approval, decision)
   } catch (error) {
     signal.throwIfAborted()
-    if (isFault(error, 'GRANT_REFUSED', 'RUN_TIMEOUT')) return denied(action, error.message, call, NOBODY)
-    return denied(action, 'the policy gate failed', call, { policies: [], errors: [messageOf(error)] })
+    if (isFault(error, 'GRANT_REFUSED', 'RUN_TIMEOUT')) return denied(action, error.message, call, by('runtime'))
+    return denied(action, 'the policy gate failed', call, { ...by('runtime'), errors: [messageOf(error)] })
   }
 }
 
@@ -164,7 +165,7 @@ function grant(
     grant: issue({ call, toolbox: isTerminal(call.action) ? null : authority.toolbox, binding, deadlineMs }),
     evidence: {
       ...invocationView(call),
-      approval: approval === null ? null : (approval.resolution as unknown as Json),
+      approval: resolutionOf(approval),
       authorization_binding: binding,
       determining_policies: decision.policies,
     },
@@ -180,13 +181,37 @@ function restrictionOf({ toolbox }: Authority, call: PreparedCall, run: RunConte
   }
 }
 
-type Deciders = { readonly policies: readonly string[]; readonly errors: readonly string[] }
-const NOBODY: Deciders = { policies: [], errors: [] }
+/**
+ * The step that denied. Only what policy judged can be judged again from the evidence, and only with the approval that
+ * policy was shown: so a denial by policy records both, as an allowed call does.
+ */
+interface Denier {
+  readonly step: 'preparation' | 'restriction' | 'approval' | 'policy' | 'runtime'
+  readonly policies: readonly string[]
+  readonly errors: readonly string[]
+  /** What policy was shown; null for no approval. */
+  readonly approval?: Json
+}
+
+function by(step: Denier['step']): Denier {
+  return { step, policies: [], errors: [] }
+}
+
+/** A gate that is shown the approval of another call denies for that, whatever its policies say. */
+function judgedBy({ policies, errors }: Decision & { kind: 'Deny' }, asked: GateQuestion): Denier {
+  if (!approvalFits(asked)) return { step: 'approval', policies, errors }
+  return { step: 'policy', policies, errors, approval: resolutionOf(asked.approval) }
+}
+
+function resolutionOf(approval: Approval | null): Json {
+  return approval === null ? null : (approval.resolution as unknown as Json)
+}
 
 /** What a gate or a tool says is foreign text, and all decisions of a batch share one entry. */
 const REASON_UNITS_MAX = 4096
 
-function denied(action: ProposedAction, why: string, call: PreparedCall | null, by: Deciders): Denied {
+function denied(action: ProposedAction, why: string, call: PreparedCall | null, denier: Denier): Denied {
+  const { step, policies, errors, approval } = denier
   const reason = cutText(why, REASON_UNITS_MAX)
   return {
     kind: 'Denied',
@@ -195,8 +220,10 @@ function denied(action: ProposedAction, why: string, call: PreparedCall | null, 
     evidence: {
       action: action as unknown as Json,
       reason,
-      determining_policies: by.policies,
-      ...(by.errors.length === 0 ? {} : { policy_errors: by.errors.map((error) => cutText(error, REASON_UNITS_MAX)) }),
+      denied_by: step,
+      determining_policies: policies,
+      ...(errors.length === 0 ? {} : { policy_errors: errors.map((error) => cutText(error, REASON_UNITS_MAX)) }),
+      ...(approval === undefined ? {} : { approval }),
       ...(call === null ? {} : { call: invocationView(call) }),
     },
   }

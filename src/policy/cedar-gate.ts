@@ -1,14 +1,14 @@
 /**
  * The Cedar gate: a call is allowed when a policy permits it, none forbids it, and none failed while it was evaluated.
- *
- * Cedar itself skips a policy whose condition fails, a `forbid` included; here any failure denies and names the policy
- * (law 5). Approval is never decided here: a contract that requires one is refused, because this gate has no approver
+ * Approval is never decided here: a contract that requires one is refused, because this gate has no approver
  * ([D3]); an escalation gate wraps it and asks one.
  */
+
+import { decisionOf, wordsFor } from './cedar-decision.ts'
 import { type CedarEngine, sharedEngine } from './cedar-engine.ts'
-import { agentName, requestOf, spell } from './cedar-request.ts'
+import { requestOf } from './cedar-request.ts'
 import { type ApprovalAnswer, type Decision, deny, type Gate, type GateQuestion, withoutApprover } from './gate.ts'
-import { Judge, type PolicyFailure } from './judge.ts'
+import { Judge } from './judge.ts'
 import type { PolicyEntry } from './policy-set.ts'
 
 export type CedarGateOptions = {
@@ -60,20 +60,11 @@ class Cedar implements CedarGate {
     if (signal.aborted) return deny('the question was cancelled before policy answered')
     const outcome = requestOf(question)
     if (outcome.kind === 'Unfit') return deny(outcome.reason)
-    const what = `${spell(outcome.request.action)} for ${spell(agentName(question.run.agent_id))}`
     if (this.#warn !== null && this.activeCount() === 0) {
-      this.#warn(`DEVELOPMENT ONLY: no policy is active, and ${what} is allowed without one`)
+      this.#warn(`DEVELOPMENT ONLY: no policy is active, and ${wordsFor(outcome.request)} is allowed without one`)
       return { kind: 'Allow', policies: [] }
     }
-    const verdict = this.#judge.judge(outcome.request)
-    if (verdict.kind === 'Failed') return deny(`policy could not judge ${what}`, [], [verdict.message])
-    const policies = verdict.policies.map(({ name }) => name)
-    if (verdict.failures.length > 0) {
-      const names = verdict.failures.map(({ policy }) => `"${policy.name}"`).join(', ')
-      return deny(`policy ${names} failed while it judged ${what}`, policies, verdict.failures.map(failureText))
-    }
-    // A denial by default and one by `forbid` look alike to the model; the journal has the names.
-    return verdict.allowed ? { kind: 'Allow', policies } : deny(`policy does not allow ${what}`, policies)
+    return decisionOf(this.#judge, outcome.request)
   }
 
   list(): readonly PolicyEntry[] {
@@ -106,8 +97,4 @@ class Cedar implements CedarGate {
   [Symbol.dispose](): void {
     this.#judge[Symbol.dispose]()
   }
-}
-
-function failureText({ policy, error }: PolicyFailure): string {
-  return `${policy.name}: ${error.message}`
 }

@@ -25,19 +25,22 @@ export interface Judged {
 }
 
 /** The request for a gate's question, or why there is none. */
-export function requestOf({ call, run, approval }: GateQuestion): RequestOutcome {
-  if (approval !== null) {
-    const { resolution, fingerprint } = approval
-    if (fingerprint !== call.fingerprint || resolution.decision !== 'approve' || resolution.agent_id !== run.agent_id) {
-      return { kind: 'Unfit', reason: 'the approval was given for another call' }
-    }
-  }
+export function requestOf(question: GateQuestion): RequestOutcome {
+  if (!approvalFits(question)) return { kind: 'Unfit', reason: 'the approval was given for another call' }
+  const { call, run, approval } = question
   return cedarRequest({
     call,
     agent_id: run.agent_id,
     trusted_context: run.trusted_context,
     approvedFingerprint: approval === null ? null : approval.fingerprint,
   })
+}
+
+/** Whether the approval that goes with a question, if any, is one for this call and this principal. */
+export function approvalFits({ call, run, approval }: Pick<GateQuestion, 'call' | 'run' | 'approval'>): boolean {
+  if (approval === null) return true
+  const { resolution, fingerprint } = approval
+  return fingerprint === call.fingerprint && resolution.decision === 'approve' && resolution.agent_id === run.agent_id
 }
 
 export function cedarRequest({ call, agent_id, trusted_context, approvedFingerprint }: Judged): RequestOutcome {

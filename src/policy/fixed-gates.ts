@@ -2,14 +2,17 @@
  * Gates that need no policy language: the fail-closed default, the permissive one for development, the tool filter, and the
  * one that denies everything. None has an approver, so none waives an approval that a contract requires ([D3]).
  */
-import { isTerminal, sourceOf } from '../calls/index.ts'
+import { isTerminal, type PreparedCall, sourceOf } from '../calls/index.ts'
 import { type Decision, deny, type Gate, type GateQuestion, withoutApprover } from './gate.ts'
 
 /** Where no policy is configured: nothing takes effect, and the agent may still answer. */
 export function failClosedGate(): Gate {
-  return fixedGate('fail-closed', ({ call }) =>
-    isTerminal(call.action) ? ALLOW : deny(`no policy is configured, so "${sourceOf(call.action)}" is not allowed`),
-  )
+  return fixedGate('fail-closed', ({ call }) => failClosed(call))
+}
+
+/** What that gate decides about a call. */
+export function failClosed({ action }: PreparedCall): Decision {
+  return isTerminal(action) ? ALLOW : deny(`no policy is configured, so "${sourceOf(action)}" is not allowed`)
 }
 
 /** For development only. Whoever opens it says so, and is warned about every single action. */

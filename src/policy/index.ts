@@ -1,6 +1,8 @@
 export { type ApprovalParts, giveApproval } from './approvals.ts'
+export { type Candidate, type CandidateOptions, openCandidate } from './candidate.ts'
 export { CedarEngine, sharedEngine } from './cedar-engine.ts'
 export { type CedarGate, type CedarGateOptions, cedarGate } from './cedar-gate.ts'
+export { approvalFits, type Judged } from './cedar-request.ts'
 export { checkPolicies, checkPolicyText, type PolicyCheck } from './check-policies.ts'
 export {
   type BlockTrace,
@@ -11,7 +13,7 @@ export {
   type RuleTrace,
   showRead,
 } from './evaluate-inline.ts'
-export { type EvaluateOptions, evaluatePolicy, type PolicyEvaluation, type PolicyPlace } from './evaluate-policy.ts'
+export { type EvaluateOptions, evaluatePolicy, type PolicyEvaluation } from './evaluate-policy.ts'
 export { denyEverythingGate, failClosedGate, permissiveGate, toolFilterGate } from './fixed-gates.ts'
 export {
   type ApprovalAnswer,
@@ -25,7 +27,9 @@ export {
 export { type Read, Unanswerable } from './inline-condition.ts'
 export { restrictedBy } from './inline-toolbox.ts'
 export { type LoadedPolicies, type LoadOptions, loadPolicies } from './load-policies.ts'
-export { readPolicyFile, SURFACES } from './policy-folder.ts'
+export { isPlainName, readPolicyFile, SURFACES } from './policy-folder.ts'
+export type { PolicyPlace } from './policy-place.ts'
 export type { PolicyEntry } from './policy-set.ts'
 export { describe as describeProblem, type Problem } from './problems.ts'
+export { recordedCall } from './recorded-call.ts'
 export { type PolicyNews, type WatchedGate, type WatchOptions, watchedGate } from './watched-gate.ts'

@@ -6,7 +6,7 @@ import {
   type RunContext,
   type Toolbox,
 } from '../../src/calls/index.ts'
-import { type AgentId, newId, type Timestamp } from '../../src/core/index.ts'
+import { type AgentId, digest, type Hash, newId, type Timestamp } from '../../src/core/index.ts'
 import { authorise, dispatchBatch, dispatchGrants } from '../../src/dispatch/index.ts'
 import {
   DEFAULT_LOOP_CONFIG,
@@ -15,7 +15,7 @@ import {
   Recorder,
   type ToolEffect,
 } from '../../src/events/index.ts'
-import { type ApprovalAnswer, type Decision, deny, type Gate } from '../../src/policy/index.ts'
+import { type ApprovalAnswer, type Decision, deny, type Gate, giveApproval } from '../../src/policy/index.ts'
 import { toolbox } from '../../src/tools/index.ts'
 import { nodeWorld } from '../../src/world/index.ts'
 import { allowAll, gateOf } from '../support/gates.ts'
@@ -427,6 +427,69 @@ describe('grants', () => {
     expect(observation?.content).toBe('not now')
     expect(bench.log.all('PolicyEvaluated')[0]?.denied_calls).toMatchObject([
       { reason: 'not now', determining_policies: ['night-shift'], policy_errors: ['broken-rule'] },
+    ])
+  })
+})
+
+describe('what the journal says of a denial', () => {
+  const needs = { ...defaultContract(toolOf('look').definition), requires_approval: true }
+  const denied = async (parts: Parameters<typeof benchOf>[0], action = call('a')) => {
+    const bench = benchOf(parts)
+    await bench.dispatch([action])
+    return bench.log.all('PolicyEvaluated')[0]?.denied_calls?.[0]
+  }
+
+  test('which step denied, and only of a denial by policy with which approval it was judged', async () => {
+    const unprepared = await denied({}, call('a', 'look', '{'))
+    const refused = await denied({ tool: toolOf('look', async () => 'seen', needs) })
+    const judged = await denied({ gate: gateOf(() => deny('not now')) })
+    const failed = await denied({ gate: { ...allowAll, decide: () => Promise.reject(new Error('broken')) } })
+    expect([unprepared, refused, judged, failed].map((entry) => [entry?.denied_by, entry?.approval])).toEqual([
+      ['preparation', undefined],
+      ['approval', undefined],
+      ['policy', null],
+      ['runtime', undefined],
+    ])
+    expect([unprepared, refused, judged, failed].map((entry) => entry?.call !== undefined)).toEqual([
+      false,
+      true,
+      true,
+      true,
+    ])
+  })
+
+  test('of a denial after an approval, who had approved what', async () => {
+    const tool = toolOf('look', async () => 'seen', needs)
+    const approving = (fingerprint?: Hash): Gate => ({
+      name: 'approving',
+      approve: async ({ call, run, remainingMs }) => {
+        const resolution = {
+          escalation_id: 'e1',
+          agent_id: run.agent_id,
+          decision: 'approve',
+          approver: { surface: 'terminal', id: 'ada', display: 'Ada' },
+          at: world.clock.wall(),
+        } as const
+        const shown = fingerprint === undefined ? call : { ...call, fingerprint }
+        const parts = { id: 'e1', call: shown, run, resolution, lifetimeMs: 1000, remainingMs }
+        return { kind: 'Approved', approval: giveApproval(parts, world.clock) }
+      },
+      decide: async () => deny('not now'),
+    })
+    expect(await denied({ tool, gate: approving() })).toMatchObject({
+      denied_by: 'policy',
+      approval: { escalation_id: 'e1', decision: 'approve', approver: { id: 'ada' } },
+    })
+    const other = await denied({ tool, gate: approving(digest('another call')) })
+    expect([other?.denied_by, other?.approval]).toEqual(['approval', undefined]) // its policies were shown nothing
+  })
+
+  test('that a whole reply was refused by the runtime', async () => {
+    const bench = benchOf({})
+    await bench.dispatch([call('a'), call('a')])
+    expect(bench.log.all('PolicyEvaluated')[0]?.denied_calls).toMatchObject([
+      { denied_by: 'runtime' },
+      { denied_by: 'runtime' },
     ])
   })
 })

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { invocationView } from '../../src/calls/index.ts'
 import { evaluatePolicy, loadPolicies } from '../../src/policy/index.ts'
 import { nodeWorld } from '../../src/world/index.ts'
 import { AGENT, bareQuestion, DELEGATE, decide, PolicyFolder, RESPOND, toolQuestion } from './support.ts'
@@ -33,6 +34,7 @@ describe('the mapping of the runtime', () => {
     await using folder = await PolicyFolder.make({ 'tools.cedar': POLICY })
     expect(await evaluate(folder, { agent_id: AGENT, tool: 'read', arguments: { path: '/home' } })).toEqual({
       decision: 'allow',
+      approval: 'not needed',
       reason: 'permitted by "tools" (tools.cedar:2)',
       mapping: 'runtime',
       mapping_note: 'judged as the gate of the runtime judges it',
@@ -90,6 +92,31 @@ describe('the mapping of the runtime', () => {
     await using folder = await PolicyFolder.make({ 'tools.cedar': POLICY })
     expect((await evaluate(folder, { tool: 'pay', context: { has_human_approval: true } })).decision).toBe('deny')
     expect((await evaluate(folder, { tool: 'pay', approved: true })).decision).toBe('allow')
+  })
+
+  test('a call that nobody approved yet is named as one that policy would not be asked about', async () => {
+    await using folder = await PolicyFolder.make({ 'tools.cedar': POLICY })
+    const approvalOf = async (input: object) => (await evaluate(folder, input)).approval
+    const contract = { requires_approval: true }
+    expect(await approvalOf({ tool: 'pay', contract })).toBe('missing')
+    expect(await approvalOf({ tool: 'pay', contract, approved: true })).toBe('given')
+    expect(await approvalOf({ tool: 'pay' })).toBe('not needed')
+  })
+
+  test('a recorded call is judged with every member that was recorded, and not when one of them was changed', async () => {
+    await using folder = await PolicyFolder.make({
+      'p.cedar': `permit(principal, action, resource) when {
+        context.invocation.resolved.url == "https://a.example" && resource.version == "7" && context.team == "ops" };`,
+    })
+    const parts = { contract: { version: '7' }, resolved: { url: 'https://a.example' }, context: { team: 'ops' } }
+    const { call } = toolQuestion('fetch', parts)
+    const recorded = { agent_id: AGENT, call: invocationView(call), context: parts.context, approved: false }
+    const printed = JSON.parse(JSON.stringify({ event: 'changed', ...recorded, before: {} }))
+    expect(await evaluate(folder, printed)).toMatchObject({ decision: 'allow', subject: 'fetch' })
+    const { fingerprint: _, ...incomplete } = recorded.call
+    for (const other of [{ ...recorded.call, resolved: {} }, incomplete, { ...recorded.call, action: {} }]) {
+      await expect(evaluate(folder, { ...recorded, call: other })).rejects.toMatchObject({ code: 'INVALID_REQUEST' })
+    }
   })
 
   test('a contract changes the names that Cedar sees', async () => {

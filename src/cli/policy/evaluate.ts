@@ -56,7 +56,7 @@ function badInput({ console }: Cli, fault: Fault, json: boolean): number {
 
 /** The decision alone goes to stdout, so that a script can compare it; why it was made is for people. */
 function print({ console }: Cli, evaluation: PolicyEvaluation, folder: string, json: boolean): void {
-  const { decision, reason, subject, request, policies, errors, mapping_note } = evaluation
+  const { decision, reason, subject, approval, request, policies, errors, mapping_note } = evaluation
   if (json) {
     console.result(jsonLine({ ...evaluation, tool: subject, policies_dir: folder }))
     return
@@ -67,6 +67,11 @@ function print({ console }: Cli, evaluation: PolicyEvaluation, folder: string, j
   for (const error of errors) console.note(`  failed: ${placeWords(error)}: ${oneLine(error.message)}`)
   if (request !== null) {
     console.note(`  asked as ${oneLine(`${request.principal}, ${request.action}, ${request.resource}`)}`)
+  }
+  if (approval === 'missing') {
+    console.note(
+      '  the tool requires an approval: until a person gave one the call is held or denied, and policy is not asked',
+    )
   }
   console.note(`  ${mapping_note}`)
 }
