@@ -88,6 +88,7 @@ export const CODES = {
   POLICY_INVALID: row(500, 78, 'A policy cannot be understood'),
   POLICY_UNREADABLE: row(500, 78, 'The policy folder cannot be read'),
   POLICY_ENGINE: row(500, 70, 'The policy engine failed'),
+  SURFACE_UNKNOWN: row(409, 1, 'It is not known which surface a run belonged to'),
 
   // agents
   SOURCE_INVALID: row(422, 65, 'The source of an agent cannot be used'),

@@ -17,6 +17,7 @@ export { type PublicKey, parsePublicKey, type SigningKey } from '../keys/index.t
 export { nodeWorld, type World } from '../world/index.ts'
 export { answerIn } from './answer.ts'
 export type { VerifiedPrefix } from './evidence.ts'
+export { firstEntry } from './first-entry.ts'
 export { type BufferedLog, bufferedLog, streamingLog } from './other-logs.ts'
 export { type Located, locateJournal, type NamedJournal, type Reading } from './read-linked.ts'
 export { JOURNAL_BYTES_MAX } from './record.ts'
@@ -36,5 +37,14 @@ export {
 export { verifyTree } from './run-tree.ts'
 export { readSigningKey, SIGNING_KEY_NAME } from './signing-key-file.ts'
 export type { Locate, TreeOptions, TreePlace } from './tree-walk.ts'
-export { readEvidence, type VerifyOptions, verify, verifyPrefixBytes, verifyRun, verifyRunPrefix } from './verify.ts'
+export {
+  type EntryVisitor,
+  readEvidence,
+  type VerifyOptions,
+  verify,
+  verifyPrefixBytes,
+  verifyRun,
+  verifyRunPrefix,
+  visitRunPrefix,
+} from './verify.ts'
 export { createJournal, type Journal, type JournalPlace, journalName } from './writer.ts'

@@ -4,7 +4,7 @@
  * line was never finished.
  */
 import { createHash } from 'node:crypto'
-import { Fault, GENESIS, type HexHash, isFault, type RunId } from '../core/index.ts'
+import { type AgentId, Fault, GENESIS, type HexHash, isFault, type RunId } from '../core/index.ts'
 import type { Entry } from '../events/index.ts'
 import type { PublicKey } from '../keys/index.ts'
 import type { FileFacts, OpenFile, World } from '../world/index.ts'
@@ -63,6 +63,29 @@ export async function verifyRunPrefix(
   return await withEvidence(world, path, (bytes) => verifyPrefixBytes(world, bytes, key, runId, options))
 }
 
+/** Shown the entries of a journal in order, a few at a time, each once its signature holds. */
+export type EntryVisitor = (entries: readonly Entry[]) => void | Promise<void>
+
+/**
+ * As `verifyRunPrefix`, for a reader who needs each entry once: none is kept, so that a long journal costs no more than its
+ * bytes. A later record may still be bad, so what was seen counts only when this resolves; and after `EVIDENCE_CHANGING`
+ * all of it is shown again. Without a run id the file must be complete, as for `verify`.
+ */
+export async function visitRunPrefix(
+  world: World,
+  path: string,
+  key: PublicKey,
+  runId: RunId | null,
+  visit: EntryVisitor,
+  options: VerifyOptions = {},
+): Promise<{ readonly agent_id: AgentId; readonly unverified_tail_bytes: number }> {
+  const rules: Rules = { ...options, runId, fragment: runId === null ? 'refused' : 'left out', visit }
+  return await withEvidence(world, path, async (bytes) => {
+    const { first, verifiedBytes } = await check(world, bytes, key, rules)
+    return { agent_id: first.agent_id, unverified_tail_bytes: bytes.length - verifiedBytes }
+  })
+}
+
 /** For callers that read the file under a lock of their own. */
 export async function verifyPrefixBytes(
   world: World,
@@ -86,9 +109,12 @@ export async function verifyPrefixBytes(
 interface Rules extends VerifyOptions {
   readonly runId: RunId | null
   readonly fragment: 'refused' | 'left out'
+  /** With it entries are shown and let go of. */
+  readonly visit?: EntryVisitor
 }
 
 interface Checked {
+  /** All of them; none when they were shown. */
   readonly entries: readonly Entry[]
   readonly first: Entry
   readonly verifiedBytes: number
@@ -101,8 +127,17 @@ async function check(world: World, source: Uint8Array, key: PublicKey, rules: Ru
   const signatures = new Signatures(key, pays(world, bytes.length, rules.threads) ? 'elsewhere' : 'here')
   const sha256 = createHash('sha256')
   const entries: Entry[] = []
+  let first: Entry | null = null
   let at = 0
   let asked = 0
+  let shown = 0
+  const settle = async (end: number): Promise<void> => {
+    await signatures.settle(end)
+    if (rules.visit === undefined) return
+    const proven = entries.splice(0, end - shown)
+    shown = end
+    await rules.visit(proven)
+  }
   let place: ExpectedPlace = { sequence: 0, previousHash: GENESIS, agentId: null, runId: null }
   for (let block = nextBlock(bytes, at, 0); block !== null; block = nextBlock(bytes, at, place.sequence)) {
     const settled = asked // while this block is asked about, the answers to the one before come in
@@ -113,6 +148,7 @@ async function check(world: World, source: Uint8Array, key: PublicKey, rules: Ru
         const record = readRecord(line, payload, place)
         if (rules.runId !== null && record.runId !== rules.runId) throw strange(place.sequence, record.runId)
         entries.push(record.entry)
+        first ??= record.entry
         place = {
           sequence: place.sequence + 1,
           previousHash: record.lineHash,
@@ -125,18 +161,17 @@ async function check(world: World, source: Uint8Array, key: PublicKey, rules: Ru
       await signatures.settle(place.sequence + 1) // a bad signature up to here is the better answer
       throw error
     }
-    await signatures.settle(settled)
+    await settle(settled)
     sha256.update(bytes.subarray(at, block.end))
     at = block.end
     rules.progress?.(at, bytes.length)
     await world.clock.yield()
   }
-  await signatures.settle(asked)
+  await settle(asked)
   const tail = bytes.length - at
   if (tail > 0 && rules.fragment === 'refused') throw invalid(`its last line is not finished (${tail} bytes)`)
   if (tail > LINE_BYTES_MAX) throw invalid(`its last line is longer than ${LINE_BYTES_MAX} bytes`)
-  const first = entries[0]
-  if (first === undefined) throw invalid('it holds no complete record')
+  if (first === null) throw invalid('it holds no complete record')
   return { entries, first, verifiedBytes: at, sha256: sha256.update(bytes.subarray(at)).digest('hex') as HexHash }
 }
 
@@ -199,7 +234,7 @@ async function withEvidence<T>(world: World, path: string, judge: (bytes: Uint8A
   }
 }
 
-async function openEvidence(world: World, path: string): Promise<OpenFile> {
+export async function openEvidence(world: World, path: string): Promise<OpenFile> {
   let file: OpenFile | null
   try {
     file = await world.files.open(path, 'read')

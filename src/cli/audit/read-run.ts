@@ -65,12 +65,14 @@ export function readLegacy(
   })
 }
 
-function requireAgent(file: JournalFile, agent: string | undefined): void {
+/** A journal that was renamed, or put in place of another, proves nothing about the one that was asked for. */
+export function requireAgent(file: JournalFile, agent: string | undefined): void {
   if (file.agentId === null || file.agentId === agent) return
   throw refused(file, 'its records are of another agent than its name', 'It was renamed, or put in place of another')
 }
 
-async function judged<T>(world: World, file: JournalFile, judge: () => Promise<T>): Promise<T> {
+/** What `judge` says of the file, once it holds still for long enough; its faults in the words of this command. */
+export async function judged<T>(world: World, file: JournalFile, judge: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       const facts = await world.files.lstat(file.path)

@@ -4,6 +4,7 @@ import { addCommand, type Cli, type ExitCode } from '../cli.ts'
 import { type CheckOptions, check } from './check.ts'
 import { type EvaluateFlags, evaluate } from './evaluate.ts'
 import { type ExplainFlags, explain } from './explain.ts'
+import { type ReplayFlags, replay } from './replay.ts'
 
 export function register(program: Command, cli: Cli, exit: ExitCode): void {
   const policy = new Command('policy').description('try out and check policies')
@@ -33,6 +34,18 @@ export function register(program: Command, cli: Cli, exit: ExitCode): void {
       ).makeOptionMandatory(),
     ],
     action: (options) => explain(cli, options),
+  })
+  addCommand<ReplayFlags>(policy, exit, {
+    name: 'replay',
+    summary: 'which recorded decisions other policies would change; exits 3 when there are any',
+    args: [['[journal...]', 'journals, or folders of journals (default: those of the project)']],
+    options: [
+      new Option('--policies <dir>', 'the candidate folder of policies (default: policies of the project)'),
+      new Option('--surface <name>', 'judge every run as one of this surface (default: as its journal says)'),
+      new Option('--public-key <hex>', "the key that was kept elsewhere (default: the project's own)"),
+      new Option('--all', 'show also decisions that stay, and that other policies would make'),
+    ],
+    action: (options, journals) => replay(cli, options, journals),
   })
   addCommand<CheckOptions>(policy, exit, {
     name: 'check',
