@@ -5,7 +5,15 @@
  * It is read once and not kept; only the decisions that differ are, until the whole journal is verified: what does not
  * verify is not evidence, and then nothing of it is told.
  */
-import { type AgentId, Fault, isJsonObject, type JsonObject, type RunId, type Timestamp } from '../core/index.ts'
+import {
+  type AgentId,
+  Fault,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  type RunId,
+  type Timestamp,
+} from '../core/index.ts'
 import type { Entry, EventOf } from '../events/index.ts'
 import { type VerifyOptions, visitRunPrefix } from '../journal/index.ts'
 import type { PublicKey } from '../keys/index.ts'
@@ -157,7 +165,12 @@ function rulingOf(candidate: Candidate, judged: Judged): NewRuling {
   }
 }
 
-function nameIn({ agent_definition }: JsonObject): string | null {
-  const name = isJsonObject(agent_definition) ? agent_definition.name : undefined
-  return typeof name === 'string' ? name : null
+function nameIn({ agent_definition, source_policy }: JsonObject): string | null {
+  const names = [textIn(agent_definition, 'name'), textIn(source_policy, 'agent_name')]
+  return names.find((name) => name !== null) ?? null
+}
+
+function textIn(value: Json | undefined, member: string): string | null {
+  const text = isJsonObject(value) ? value[member] : undefined
+  return typeof text === 'string' ? text : null
 }
