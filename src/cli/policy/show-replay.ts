@@ -157,18 +157,22 @@ function sentences(tally: Tally, journals: number, refused: number): readonly st
   const { judged, allow_to_deny, deny_to_allow, policies_differ, not_judged, unknown } = tally
   const read = journals - refused
   const others = OTHER_STEPS.filter((step) => not_judged[step] > 0).map(
-    (step) => `${not_judged[step]} ${STEP_WORDS[step]}`,
+    (step) => `${number(not_judged[step])} ${STEP_WORDS[step]}`,
   )
   return [
-    `judged ${count(judged, 'decision')} of ${count(read, 'journal')}: ${tally.changed()} would change` +
-      (tally.changed() > 0 ? ` (${allow_to_deny} allow -> deny, ${deny_to_allow} deny -> allow)` : '') +
-      (policies_differ > 0 ? `; other policies would decide, and the decision stays: ${policies_differ}` : ''),
+    `judged ${count(judged, 'decision')} of ${count(read, 'journal')}: ${number(tally.changed())} would change` +
+      (tally.changed() > 0 ? ` (${number(allow_to_deny)} allow -> deny, ${number(deny_to_allow)} deny -> allow)` : '') +
+      (policies_differ > 0 ? `; other policies would decide, and the decision stays: ${number(policies_differ)}` : ''),
     ...(others.length > 0 ? [`not judged by policy, and so not again: ${others.join(', ')}`] : []),
-    ...(unknown > 0 ? [`cannot be judged again, because not all of the call was recorded: ${unknown}`] : []),
+    ...(unknown > 0 ? [`cannot be judged again, because not all of the call was recorded: ${number(unknown)}`] : []),
     ...(refused > 0 ? [`left out: ${count(refused, 'journal')}`] : []),
   ]
 }
 
 function count(amount: number, noun: string): string {
-  return `${amount.toLocaleString('en')} ${noun}${amount === 1 ? '' : 's'}`
+  return `${number(amount)} ${noun}${amount === 1 ? '' : 's'}`
+}
+
+function number(amount: number): string {
+  return amount.toLocaleString('en')
 }
