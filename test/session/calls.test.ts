@@ -376,6 +376,40 @@ describe('a call that does not come to its end', () => {
     },
   )
 
+  test('because it was cancelled at any moment after its tool answered keeps its receipt, if there was one [G20]', async () => {
+    const ends = new Set<string>()
+    for (let moment = 0; moment < 60; moment += 1) {
+      const cancel = async (session: GovernedToolSession): Promise<void> => {
+        for (let step = 0; step < moment; step += 1) await Promise.resolve()
+        session.cancel()
+      }
+      let opened: GovernedToolSession | null = null
+      const { log, start } = sessionBench({
+        box: (inner) => ({
+          ...inner,
+          execute: async (...given) => {
+            const results = await inner.execute(...given)
+            void cancel(opened as GovernedToolSession)
+            return results
+          },
+        }),
+      })
+      const session = await start()
+      opened = session
+      const outcome = await session.call(callOf('a'), never).then(
+        () => 'answered',
+        () => 'unconfirmed',
+      )
+      const end = await endOf(session)
+      if (outcome === 'unconfirmed') expect(end).toBe('failed')
+      const written = log.kinds().slice(3, -1)
+      expect(log.kinds().at(-1)).toBe('Terminated')
+      if (outcome === 'answered') expect(written).toEqual(DONE.slice(2))
+      ends.add(written.join(' '))
+    }
+    expect([...ends].sort()).toEqual(['', 'ToolDispatchFinished', 'ToolDispatchFinished ToolBatchCompleted'])
+  })
+
   test('because its caller went away poisons the session', async () => {
     const { entered, tool } = heldTool()
     const { log, start } = sessionBench({
