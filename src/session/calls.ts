@@ -94,7 +94,7 @@ async function enter(state: SessionState, signal: AbortSignal): Promise<() => vo
   }
 }
 
-function refuseEnded(state: SessionState): void {
+export function refuseEnded(state: SessionState): void {
   if (state.stopped.aborted) throw closed()
   if (!state.isLate()) return
   state.cancel()

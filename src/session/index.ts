@@ -1,5 +1,7 @@
 export type { AuthorisedCall, EffectHandle, ExecutionScope, Toolbox } from '../calls/index.ts'
 export type { Observation } from '../events/index.ts'
 export { type BrokerCall, readBrokerCall } from './broker-call.ts'
+export type { IdentifiedOutcome } from './call-result.ts'
 export type { ExternalGuard } from './external.ts'
+export { CALL_SCOPE, type CallIdentity } from './identified-call.ts'
 export { type CallOptions, GovernedToolSession, type SessionSetup } from './session.ts'

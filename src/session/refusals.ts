@@ -7,6 +7,8 @@ import { Fault } from '../core/index.ts'
 export const DEADLINE_PASSED = 'broker session deadline expired'
 export const HOST_DEADLINE_PASSED = 'the deadline of the session passed during the action of its host'
 export const EFFECTS_UNCONFIRMED = 'the effects of a tool call are unconfirmed, and reconciliation is required'
+export const RUN_NOT_COMPLETED = 'the run of an identified call did not complete: its journal says why'
+export const SESSION_ENDED = 'the session that made the call has ended'
 export const NOT_CLEAN = 'the session was interrupted or failed: inspect the recorded outcomes of its calls'
 
 const OPEN_ANOTHER = 'Open a new session'

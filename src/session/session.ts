@@ -20,10 +20,12 @@ import type {
 import type { Gate } from '../policy/index.ts'
 import type { World } from '../world/index.ts'
 import type { BrokerCall } from './broker-call.ts'
+import type { IdentifiedOutcome } from './call-result.ts'
 import { makeCall } from './calls.ts'
 import { endSession } from './ending.ts'
 import { type ExternalGuard, externalGuard, recordExternal } from './external.ts'
 import { admitHostAction } from './host-admission.ts'
+import { type CallIdentity, makeIdentifiedCall } from './identified-call.ts'
 import { begin } from './start.ts'
 import { SessionState } from './state.ts'
 
@@ -127,6 +129,21 @@ export class GovernedToolSession implements Disposable {
    */
   call(call: BrokerCall, signal: AbortSignal, { presented = null }: CallOptions = {}): Promise<Observation> {
     return makeCall(this.#state, call, presented, signal)
+  }
+
+  /**
+   * As `call`, for a call that its caller gave an id: a run of its own with its own journal, which executes at most once
+   * whatever the caller repeats. The first to ask with the id runs it; everybody after, in any session, is told what became
+   * of it. Rejects also with `INVOCATION_CONFLICT`, `INVOCATION_UNRESOLVED` and what the store of claims has to say; a session
+   * is poisoned only by a run that had begun and did not complete.
+   */
+  callOnce(
+    call: BrokerCall,
+    identity: CallIdentity,
+    signal: AbortSignal,
+    { presented = null }: CallOptions = {},
+  ): Promise<IdentifiedOutcome> {
+    return makeIdentifiedCall(this.#state, call, identity, presented, signal)
   }
 
   /**
