@@ -30,10 +30,20 @@ import {
   outcomeOf,
   savedCallOf,
 } from './call-result.ts'
-import { inTurn, orPoison, refuseEnded } from './calls.ts'
-import { callExpired, callInterrupted, EFFECTS_UNCONFIRMED, RUN_NOT_COMPLETED, SESSION_ENDED } from './refusals.ts'
-import { GovernedToolSession } from './session.ts'
-import type { SessionState } from './state.ts'
+import { inTurn, makeCall, orPoison, refuseEnded } from './calls.ts'
+import { endSession } from './ending.ts'
+import {
+  callExpired,
+  callInterrupted,
+  EFFECTS_UNCONFIRMED,
+  NO_ANSWER,
+  RUN_NOT_COMPLETED,
+  SESSION_ENDED,
+} from './refusals.ts'
+import { begin as openRun } from './start.ts'
+import { SessionState } from './state.ts'
+
+const NEVER = new AbortController().signal
 
 /** The entry point, as claims know it. */
 export const CALL_SCOPE = 'mcp:call:v1'
@@ -155,7 +165,7 @@ async function runAlone(
 ): Promise<Ended> {
   const { world, gate, toolbox, session = state.binding } = state.setup
   const leftMs = Math.max(0, state.deadlineMs - world.clock.monotonicMs())
-  const run = await GovernedToolSession.start({
+  const run = new SessionState({
     world,
     principal,
     gate,
@@ -165,19 +175,16 @@ async function runAlone(
     config: { ...state.config, max_iterations: 1, timeout: durationOf(leftMs) },
     trustedContext: { ...state.context.trusted_context, delegation: linkOf(state, started) },
   })
-  const caller = new AbortController()
-  const leave = (): void => caller.abort(signal.reason)
+  await openRun(run, NEVER)
   const deaf = state.onStop(() => run.cancelWithReason(SESSION_ENDED))
-  signal.addEventListener('abort', leave, { once: true })
-  if (signal.aborted) leave()
   let failure: unknown = null
-  const observation = await run.call(call, caller.signal, { presented }).catch((error: unknown) => {
+  const observation = await makeCall(run, call, presented, signal).catch((error: unknown) => {
     failure = error
+    run.cancelWithReason(NO_ANSWER) // also where the caller was gone before it began: a run without its call is not complete
     return null
   })
   deaf()
-  signal.removeEventListener('abort', leave)
-  await run.close().catch(() => undefined) // its end is what its journal says
+  await endSession(run).catch(() => undefined) // its end is what its journal says
   if (failure instanceof Bug) throw failure
   if (run.termination === null) throw unrecorded(failure)
   return { observation, reason: run.termination }

@@ -9,6 +9,7 @@ export const HOST_DEADLINE_PASSED = 'the deadline of the session passed during t
 export const EFFECTS_UNCONFIRMED = 'the effects of a tool call are unconfirmed, and reconciliation is required'
 export const RUN_NOT_COMPLETED = 'the run of an identified call did not complete: its journal says why'
 export const SESSION_ENDED = 'the session that made the call has ended'
+export const NO_ANSWER = 'the call of the run came to no answer'
 export const NOT_CLEAN = 'the session was interrupted or failed: inspect the recorded outcomes of its calls'
 
 const OPEN_ANOTHER = 'Open a new session'

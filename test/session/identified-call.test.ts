@@ -32,6 +32,7 @@ import { mortalWorld } from '../support/mortal-world.ts'
 import { type TemporaryProject, temporaryProject } from '../support/temporary-project.ts'
 import { callOf, latch, ms, never } from '../support/tool-session.ts'
 import { toolOf } from '../support/tools.ts'
+import { watchedWorld } from '../support/watched-world.ts'
 
 const CALLER = `sha256:${'a'.repeat(64)}` as Hash
 const STRANGER = `sha256:${'b'.repeat(64)}` as Hash
@@ -463,6 +464,53 @@ describe('a call with an id whose outcome is not known', () => {
       await later.session.close()
     },
   )
+
+  test('because its caller left before it began is a recorded failure, and does not run later either', async () => {
+    using project = temporaryProject()
+    const tool = toolOf('look')
+    const id = idOf()
+    const leaving = new AbortController()
+    let appends = 0
+    const world = watchedWorld((operation, path) => {
+      if (operation !== 'append' || !path.startsWith(project.governed) || !path.endsWith('.jsonl')) return
+      appends += 1
+      if (appends === 3) leaving.abort(new Error('left')) // the start of the session, its intent, and then the start of the run
+    })
+    await using open = await openSession(project, { tool, world })
+    await expect(open.once(id, callOf('a'), { signal: leaving.signal })).rejects.toThrow('left')
+    await expect(open.session.close()).rejects.toMatchObject({ code: 'TOOL_SESSION_FAILED' })
+    await using later = await openSession(project, { tool })
+    expect(await later.once(id, callOf('b'))).toMatchObject({ kind: 'Failed', replayed: true, reason: { Error: {} } })
+    expect(await later.session.call(callOf('c'), never)).toMatchObject({ is_error: false })
+    await later.session.close()
+    expect(tool.ran).toHaveLength(1)
+    expect(storyOf(await treeOf(open.journal)).map(([, result, , problems]) => [result, problems])).toEqual([
+      ['verified', []],
+      ['verified', []],
+    ])
+  })
+
+  test('because its journal was lengthened before it was read back is not believed, although it says that it completed', async () => {
+    using project = temporaryProject()
+    const id = idOf()
+    let own = ''
+    const world = watchedWorld((operation, path) => {
+      const ofRun = path.startsWith(project.governed) && path.endsWith('.jsonl') && own !== '' && path !== own
+      if (operation === 'close' && ofRun) writeFileSync(path, 'x', { flag: 'a' })
+    })
+    await using open = await openSession(project, { world })
+    own = open.journal.audit.path
+    expect(await open.once(id, callOf('a'))).toMatchObject({ kind: 'Unresolved' })
+    expect(open.session.failureReason).toMatch(/unconfirmed/)
+    await expect(open.session.close()).rejects.toMatchObject({ code: 'TOOL_SESSION_FAILED' })
+    const { root } = await treeOf(open.journal)
+    expect(root.report?.effects.map(({ finish_sequence, outcome }) => [finish_sequence, outcome])).toEqual([
+      [null, 'unknown'],
+    ])
+    await using later = await openSession(project)
+    expect(await later.once(id, callOf('b'))).toMatchObject({ kind: 'Unresolved' })
+    await later.session.close()
+  })
 
   test('whose saved result was changed is refused, because its signed journal says otherwise', async () => {
     using project = temporaryProject()
