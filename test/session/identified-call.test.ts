@@ -141,6 +141,22 @@ describe('a call with an id', () => {
     expect([below.root.result, below.above?.result, below.above?.problems]).toEqual(['verified', 'verified', []])
   })
 
+  test('costs eleven syncs, nine more than one without an id', async () => {
+    using project = temporaryProject()
+    let syncs = 0
+    const world = watchedWorld((operation) => {
+      if (operation.startsWith('sync')) syncs += 1
+    })
+    await using open = await openSession(project, { world })
+    await open.once(idOf(), callOf('first')) // makes the folder of the claims
+    syncs = 0
+    await open.once(idOf(), callOf('a'))
+    expect(syncs).toBe(11)
+    await open.session.call(callOf('b'), never)
+    expect(syncs).toBe(13)
+    await open.session.close()
+  })
+
   test('takes its turn with the others, is counted, and uses up its call id', async () => {
     using project = temporaryProject()
     let active = 0
