@@ -1,5 +1,5 @@
 /**
- * A quick look at whether the package lives on the Node that runs this file: its three subpaths, a new project, one turn,
+ * A quick look at whether the package lives on the Node that runs this file: its four subpaths, a new project, one turn,
  * and the verification of what the turn left. `smoke.mjs` runs it on the Nodes that it fetched.
  */
 import { strict as assert } from 'node:assert'
@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { nodeWorld, openRuntime, scripted, VERSION } from 'symbi-runtime'
 import { parseId, parsePublicKey, verifyRun } from 'symbi-runtime/journal'
+import { readBrokerCall } from 'symbi-runtime/session'
 import { recordedTool } from 'symbi-runtime/testing'
 
 const BIN = fileURLToPath(new URL('../bin/symbi.js', import.meta.url))
@@ -26,6 +27,8 @@ try {
   const project = join(folder, 'project')
   assert.match(symbi('--version'), new RegExp(VERSION))
   symbi('init', '--project', project, '--no-interact', '--json')
+
+  assert.throws(() => readBrokerCall({ call_id: 'a', name: 'look', arguments: {}, approval: 'yes' }), /"approval"/)
 
   const world = nodeWorld()
   /** @type {import('symbi-runtime').Script} */
