@@ -3,7 +3,7 @@
  * fault here is a denial before policy; nothing has happened yet.
  */
 import { format, type Schema, Validator } from '@cfworker/json-schema'
-import { Fault, isJsonObject, type JsonObject, readJson } from '../core/index.ts'
+import { Fault, isJsonObject, type Json, type JsonObject, readJson } from '../core/index.ts'
 import type { ToolDefinition } from '../events/index.ts'
 
 /** The arguments as a value. Blank text stands for no arguments, because that is what models send for none. */
@@ -25,6 +25,9 @@ const validators = new WeakMap<ToolDefinition, Validator>()
 
 /** Throws `CALL_INVALID` that names the place and the rule when the arguments do not fit the tool's schema. */
 export function checkArguments(definition: ToolDefinition, value: JsonObject): void {
+  const taken = takenName(value, '#')
+  if (taken !== null)
+    throw invalid(definition.name, `${taken} has a name that every object has, and none is called so here`)
   const { properties } = definition.parameters
   if (isJsonObject(properties) && Object.keys(properties).length > 0) {
     const stranger = Object.keys(value).find((name) => !Object.hasOwn(properties, name))
@@ -37,12 +40,29 @@ export function checkArguments(definition: ToolDefinition, value: JsonObject): v
     throw invalid(definition.name, 'its schema cannot be used', cause)
   }
   if (outcome.valid) return
-  const worst = outcome.errors.at(-1)
+  // A member that may not be there at all is told last by a rule without a name; the one before it has the name.
+  const worst = outcome.errors.findLast(({ keyword }) => keyword !== 'false') ?? outcome.errors.at(-1)
   throw invalid(
     definition.name,
-    `${worst?.instanceLocation ?? '#'} breaks the rule ${worst?.keywordLocation ?? '#'}: ${worst?.error ?? 'it does not fit'}`,
+    `${outcome.errors.at(-1)?.instanceLocation ?? '#'} breaks the rule ${worst?.keywordLocation ?? '#'}: ${worst?.error ?? 'it does not fit'}`,
   )
 }
+
+/**
+ * Where a member is called `constructor` or `prototype`. In our own hands such a member is inert; code of a tool, or of a
+ * library behind it, may read it for what the object inherits. `__proto__` never comes this far: the strict reader refuses it.
+ */
+function takenName(value: Json, place: string): string | null {
+  if (typeof value !== 'object' || value === null) return null
+  for (const [name, member] of Object.entries(value)) {
+    const own = `${place}/${name.slice(0, 64)}`
+    if (!Array.isArray(value) && TAKEN_NAMES.has(name)) return own.slice(-200)
+    const found = takenName(member, own)
+    if (found !== null) return found
+  }
+  return null
+}
+const TAKEN_NAMES = new Set(['__proto__', 'constructor', 'prototype'])
 
 function validatorOf(definition: ToolDefinition): Validator {
   const known = validators.get(definition)

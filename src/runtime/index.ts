@@ -133,16 +133,28 @@ export {
   type StderrLog,
   stderrLog,
 } from '../server/index.ts'
-export type { Resolution, Tool, ToolAnswer, ToolCall } from '../tools/index.ts'
+export {
+  defineTool,
+  type Resolution,
+  type Risk,
+  type Tool,
+  type ToolAnswer,
+  type ToolCall,
+  type ToolSpec,
+  type TypedCall,
+} from '../tools/index.ts'
 export {
   type Clock,
   type Fetch,
   type FileFacts,
   type FileKind,
   type Files,
+  type HttpReply,
+  type HttpRequest,
   type Net,
   nodeWorld,
   type OpenFile,
+  type Place,
   type Processes,
   type Random,
   type ServerLimits,

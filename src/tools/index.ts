@@ -1,4 +1,5 @@
 export { openBreakers } from './breaker.ts'
+export { defineTool, type Risk, type ToolSpec, type TypedCall } from './define-tool.ts'
 export { monitoringTools } from './monitoring.ts'
 export type { Resolution, Tool, ToolAnswer, ToolCall } from './tool.ts'
 export { toolbox } from './toolbox.ts'

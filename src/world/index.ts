@@ -1,3 +1,4 @@
+export { type Reach, reachOf } from './addresses.ts'
 export { raceDeadline } from './deadline.ts'
 export { nodeWorld } from './node-world.ts'
 export type {
@@ -6,8 +7,11 @@ export type {
   FileFacts,
   FileKind,
   Files,
+  HttpReply,
+  HttpRequest,
   Net,
   OpenFile,
+  Place,
   Processes,
   Random,
   ServerLimits,

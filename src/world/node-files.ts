@@ -8,6 +8,7 @@ import { type BigIntStats, constants, fstatSync, statSync } from 'node:fs'
 import * as fs from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { Fault } from '../core/index.ts'
+import { openPlace } from './node-places.ts'
 import type { FileFacts, FileKind, Files, OpenFile } from './world.ts'
 
 const { O_RDONLY, O_RDWR, O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_DIRECTORY, O_DSYNC } = constants
@@ -72,11 +73,12 @@ export function nodeFiles(): Files {
         throw toFault(error)
       }
     },
+    place: openPlace,
   }
 }
 
 /** `synced`: every write to the handle is durable when it returns. */
-function openFile(handle: fs.FileHandle, synced = false): OpenFile {
+export function openFile(handle: fs.FileHandle, synced = false): OpenFile {
   let closed: Promise<void> | null = null
   let unsynced = !synced
   const close = (): Promise<void> => {
@@ -145,7 +147,7 @@ function locks(): Locks {
   return loadedLocks
 }
 
-function factsOf(stats: BigIntStats): FileFacts {
+export function factsOf(stats: BigIntStats): FileFacts {
   return {
     kind: kindOf(stats),
     size: Number(stats.size),
@@ -164,7 +166,7 @@ function kindOf(stats: BigIntStats): FileKind {
   return stats.isSymbolicLink() ? 'link' : 'other'
 }
 
-async function told<T>(work: Promise<T>): Promise<T> {
+export async function told<T>(work: Promise<T>): Promise<T> {
   try {
     return await work
   } catch (error) {
@@ -172,7 +174,7 @@ async function told<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-async function absentAsNull<T>(work: Promise<T>): Promise<T | null> {
+export async function absentAsNull<T>(work: Promise<T>): Promise<T | null> {
   try {
     return await work
   } catch (error) {

@@ -4,6 +4,7 @@ import { createServer } from 'node:http'
 import { availableParallelism } from 'node:os'
 import { nodeClock } from './node-clock.ts'
 import { nodeFiles } from './node-files.ts'
+import { request, resolve } from './node-requests.ts'
 import type { Random, World } from './world.ts'
 
 export function nodeWorld(): World {
@@ -26,6 +27,8 @@ export function nodeWorld(): World {
           },
           handler,
         ),
+      resolve,
+      request,
     },
     processes: {
       pid: process.pid,

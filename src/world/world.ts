@@ -85,6 +85,31 @@ export interface Files {
    * few paths before every decision, and a trip through the thread pool costs several times as much.
    */
   factsNow(path: string): FileFacts | null
+  /**
+   * Holds what this absolute path without links leads to; null when it is not there. No component is followed if it is a
+   * link. `PLATFORM_UNSUPPORTED` where a folder cannot be opened relative to one that is held.
+   */
+  place(path: string): Promise<Place | null>
+}
+
+/**
+ * A file, folder, link or other thing that is held, whatever its name leads to by now: the way to reach what lies below a
+ * folder that somebody else may be changing. Holding opens nothing, so a device or a pipe is never touched. Failures are
+ * those of `Files`.
+ */
+export interface Place extends AsyncDisposable {
+  /** As they were when it was taken hold of. */
+  readonly facts: FileFacts
+  /** The file system it lies in. */
+  readonly device: bigint
+  /** Holds what a name in this folder leads to, links not followed: a link is a place of its own. Null: not there. */
+  step(name: string): Promise<Place | null>
+  /** At most so many names in this folder, in no order, and whether there are more. */
+  list(countMax: number): Promise<{ readonly names: readonly string[]; readonly more: boolean }>
+  /** Opens this regular file for reading, without blocking. */
+  open(): Promise<OpenFile>
+  /** Waits for what is being asked of it, then lets go. */
+  close(): Promise<void>
 }
 
 export interface OpenFile extends AsyncDisposable {
@@ -109,6 +134,33 @@ export interface Net {
   readonly fetch: Fetch
   /** A server that is not listening yet. Its owner closes it. */
   createServer(limits: ServerLimits, handler: (request: IncomingMessage, response: ServerResponse) => void): Server
+  /** Every address that the system knows for a name; none when there is no such name. Asked once, answered as it stands. */
+  resolve(name: string, signal: AbortSignal): Promise<readonly string[]>
+  /**
+   * One HTTP request over a connection of its own. Follows no redirect, keeps no cookie, decodes nothing, asks no proxy.
+   * Fails with `CONNECTION_LOST` (`facts.errno`) when no answer came: then nobody knows what the server did.
+   */
+  request(request: HttpRequest, signal: AbortSignal): Promise<HttpReply>
+}
+
+export interface HttpRequest {
+  readonly method: string
+  /** http or https. */
+  readonly url: string
+  /** Host and the length of the body are written by the port. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Uint8Array | null
+  /** The connection goes to one of these and nowhere else. The name in the URL is only told to the server. */
+  readonly addresses: readonly string[]
+}
+
+/** Whoever got it lets it go: the connection is closed then, however much has arrived. */
+export interface HttpReply extends AsyncDisposable {
+  readonly status: number
+  /** In the order of the wire, names in lower case. At most 16 KiB together. */
+  readonly headers: readonly (readonly [name: string, value: string])[]
+  /** The body as it arrives. `CONNECTION_LOST` when it ends before its end. */
+  readonly body: AsyncIterable<Uint8Array>
 }
 
 export interface ServerLimits {

@@ -160,6 +160,7 @@ export function faultyWorld(inner: World, script: readonly Trouble[] = []): Faul
     chmod: (path, mode) => files.chmod(path, mode),
     syncDirectory: (path) => act('syncDirectory', path, () => files.syncDirectory(path)),
     factsNow: (path) => files.factsNow(path),
+    place: (path) => files.place(path),
   }
   return {
     ...inner,
