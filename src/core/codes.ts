@@ -123,6 +123,11 @@ export const CODES = {
   PROVIDER_TIMEOUT: row(504, 1, 'The model provider did not answer in time'),
   PROVIDER_PARSE_ERROR: row(502, 1, 'The reply of the model proposes nothing that can be used'),
 
+  // ready-made tools
+  FILE_NOT_FOUND: row(404, 1, 'There is no such file or folder below the root'),
+  FILE_REFUSED: row(403, 77, 'The file tools do not open this'),
+  ADDRESS_REFUSED: row(403, 77, 'The name leads to an address that may not be reached from here'),
+
   // runtime API and server
   NOT_CONFIGURED: row(503, 69, 'This runtime is not configured to do that'),
   AGENT_NOT_FOUND: row(404, 1, 'No agent has this id'),

@@ -1,5 +1,7 @@
 export { openBreakers } from './breaker.ts'
 export { defineTool, type Risk, type ToolSpec, type TypedCall } from './define-tool.ts'
+export { fileTools } from './files/file-tools.ts'
+export type { FileRoot } from './files/roots.ts'
 export { monitoringTools } from './monitoring.ts'
 export type { Resolution, Tool, ToolAnswer, ToolCall } from './tool.ts'
 export { toolbox } from './toolbox.ts'

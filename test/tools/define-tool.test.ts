@@ -90,7 +90,7 @@ describe('the contract', () => {
     ],
     [
       'a pattern of the old grammar',
-      () => z.object({ a: z.string().regex(/^-$/) }),
+      () => z.object({ a: z.string().regex(new RegExp(['^', '-$'].join('\\'))) }),
       'has a pattern that JSON Schema cannot say',
     ],
     [

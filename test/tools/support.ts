@@ -1,9 +1,16 @@
 /** What the tests of this folder share: grants as dispatch would issue them, a scope, and a clock that a test moves. */
 import { issue } from '../../src/calls/grant.ts'
-import type { EffectHandle, ExecutionScope, Grant, PreparedCall, Toolbox } from '../../src/calls/index.ts'
+import {
+  type EffectHandle,
+  type ExecutionScope,
+  type Grant,
+  type PreparedCall,
+  spend,
+  type Toolbox,
+} from '../../src/calls/index.ts'
 import { digest, type JsonObject } from '../../src/core/index.ts'
 import type { ProposedAction, ToolEffect } from '../../src/events/index.ts'
-import type { Tool } from '../../src/tools/index.ts'
+import { type Tool, toolbox } from '../../src/tools/index.ts'
 import { nodeWorld, type World } from '../../src/world/index.ts'
 
 export const world = nodeWorld()
@@ -62,3 +69,28 @@ export function signalled<T = void>(): { readonly promise: Promise<T>; resolve(v
   })
   return { promise, resolve }
 }
+
+/** What the tools answer, as a run would get it: prepared, judged by nobody, and executed under a grant. */
+export function asked(tools: readonly Tool[], parts: Partial<ExecutionScope> = {}) {
+  const box = toolbox({ tools }, world)
+  return async (
+    name: string,
+    args: unknown,
+    signal = new AbortController().signal,
+  ): Promise<{
+    readonly call: PreparedCall
+    readonly is_error: boolean
+    readonly content: string
+    readonly said: Said
+  }> => {
+    const call = prepared(box, name, typeof args === 'string' ? args : JSON.stringify(args))
+    const [observation] = await box.execute([spend(grantOf(call, box))], scopeOf(parts), signal)
+    if (observation === undefined) throw new Error('there is no answer')
+    const { content, is_error } = observation
+    return { call, is_error, content, said: content.startsWith('{') ? JSON.parse(content) : {} }
+  }
+}
+
+/** An answer that was read as JSON. */
+// biome-ignore lint/suspicious/noExplicitAny: a test looks into it as it likes
+type Said = any
