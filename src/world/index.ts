@@ -1,4 +1,4 @@
-export { type Reach, reachOf } from './addresses.ts'
+export { isAddress, type Reach, reachOf } from './addresses.ts'
 export { raceDeadline } from './deadline.ts'
 export { nodeWorld } from './node-world.ts'
 export type {
