@@ -7,11 +7,14 @@ import { Fault } from '../core/index.ts'
 import type { World } from '../world/index.ts'
 import { readEnvFile, readProjectFile, SETTINGS_FILE } from './project-files.ts'
 import { PROVIDER_VARIABLES, SETTINGS, type Setting, type SettingName, type Settings } from './settings.ts'
+import { HEADER_VARIABLE } from './tool-settings.ts'
 import { Unfit } from './values.ts'
 
 export interface Config extends Settings {
   /** What `providerFromSettings` looks at. */
   readonly providerVariables: Readonly<Record<string, string | undefined>>
+  /** What the origins of `http_request` may take headers from. */
+  readonly headerVariables: Readonly<Record<string, string | undefined>>
 }
 
 export interface Sources {
@@ -38,6 +41,9 @@ export async function readConfig(
   const config = Object.freeze({
     ...(Object.fromEntries(values) as Settings),
     providerVariables: Object.freeze(Object.fromEntries(PROVIDER_VARIABLES.map((name) => [name, env[name]]))),
+    headerVariables: Object.freeze(
+      Object.fromEntries(Object.entries(env).filter(([name]) => HEADER_VARIABLE.test(name))),
+    ),
   })
   refuseContradictions(config)
   const notes = [

@@ -97,10 +97,10 @@ export interface EnvFile {
 }
 
 /**
- * Keys and the log level, and nothing else. An address is not among them: who can write one could send a key of the
+ * Keys, headers for tools, and the log level, and nothing else. An address is not among them: who can write one could send a key of the
  * environment elsewhere.
  */
-const TAKEN = /^(?:[A-Z][A-Z0-9_]*_API_KEY|SYMBIONT_MASTER_KEY|SYMBIONT_LOG_LEVEL)$/
+const TAKEN = /^(?:[A-Z][A-Z0-9_]*_API_KEY|SYMBI_HTTP_[A-Z0-9_]+|SYMBIONT_MASTER_KEY|SYMBIONT_LOG_LEVEL)$/
 
 /** Reads `.env`, or throws `STORAGE_UNSAFE` when others could read or write it. A file that is not there says nothing. */
 export async function readEnvFile(world: World, root: string): Promise<EnvFile> {

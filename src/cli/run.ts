@@ -12,6 +12,7 @@ import { findProject } from './find-project.ts'
 import { chooseModel } from './model.ts'
 import { RunTeller } from './run-teller.ts'
 import { inputText } from './standard-input.ts'
+import { readyMadeOf } from './tool-settings.ts'
 import { openGateBanner } from './up-banner.ts'
 
 const ITERATIONS_MAX = 1000
@@ -76,6 +77,7 @@ async function governed(cli: Cli, { config, ...ready }: Ready, teller: RunTeller
       {
         world,
         ...ready,
+        readyMade: readyMadeOf(config, config.headerVariables),
         provider: async () => (await chooseModel(world, ready.project, config)).provider,
         ...(config.insecureAllowAll ? { insecureAllowAll: openGate(cli) } : {}),
         onPolicies: (news) => teller.policies(news),

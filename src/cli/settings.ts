@@ -8,6 +8,7 @@
  */
 import { CORS_ORIGINS, RATE_LIMIT } from '../server/index.ts'
 import { environmentName, strongToken } from './environment.ts'
+import { fileRoots, httpOrigins, type OriginSetting, type RootSetting } from './tool-settings.ts'
 import { isOrigin, list, oneOf, path, provider, type Reader, whole, wholeOrOff, word, yes } from './values.ts'
 
 export interface Setting<T> {
@@ -95,6 +96,20 @@ export const SETTINGS = {
     usual: null,
     usualText: 'the first API key that is set, else demo-model.json',
     says: 'The model: scripted:FILE, openai:MODEL, anthropic:MODEL or openrouter:MODEL',
+  }),
+  fileRoots: setting<readonly RootSetting[]>({
+    member: 'tools.file_roots',
+    read: fileRoots,
+    usual: [],
+    usualText: 'none',
+    says: 'Folders, by name, that read_file, list_files and search_files may look into: tools.md',
+  }),
+  httpOrigins: setting<readonly OriginSetting[]>({
+    member: 'tools.http_origins',
+    read: httpOrigins,
+    usual: [],
+    usualText: 'none',
+    says: 'Origins that http_request may ask: tools.md',
   }),
   logLevel: setting<'debug' | 'info' | 'warn' | 'error' | 'silent' | null>({
     flag: '--log-level <level>',

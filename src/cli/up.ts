@@ -18,6 +18,7 @@ import { findProject } from './find-project.ts'
 import { chooseModel } from './model.ts'
 import { logPolicies } from './policy-news.ts'
 import { type Stopping, watchForTheEnd } from './the-end.ts'
+import { readyMadeOf } from './tool-settings.ts'
 import { banner, openGateBanner } from './up-banner.ts'
 
 export function register(program: Command, cli: Cli, exit: ExitCode): void {
@@ -44,6 +45,7 @@ async function up(cli: Cli, options: CommonOptions): Promise<number> {
       world,
       project: project.root,
       provider: model.provider,
+      readyMade: readyMadeOf(config, config.headerVariables),
       onPolicies: (news) => {
         policies = news
         logPolicies(log, news)

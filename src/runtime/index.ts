@@ -135,6 +135,11 @@ export {
 } from '../server/index.ts'
 export {
   defineTool,
+  type FileRoot,
+  fileTools,
+  type HttpMethod,
+  type HttpOrigin,
+  httpRequestTool,
   type Resolution,
   type Risk,
   type Tool,
@@ -163,6 +168,7 @@ export {
 } from '../world/index.ts'
 export type { AskOptions, Reply } from './ask.ts'
 export { openProject, type Project, projectAt } from './project.ts'
+export { type ReadyMadeTools, readyMadeTools } from './ready-made.ts'
 export { type AgentRun, type AgentRunOptions, RUN_SCOPE, runAgent } from './run-agent.ts'
 export type { RunResult } from './run-result.ts'
 export { COORDINATOR_LIMITS, openRuntime, type Runtime, type RuntimeOptions } from './runtime.ts'

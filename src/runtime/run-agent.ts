@@ -22,9 +22,10 @@ import { streamingLog } from '../journal/index.ts'
 import { type LoopResult, runLoop } from '../loop/index.ts'
 import { type Gate, type PolicyNews, restrictedBy, type WatchedGate, watchedGate } from '../policy/index.ts'
 import type { Provider } from '../providers/index.ts'
-import { monitoringTools, toolbox } from '../tools/index.ts'
+import { monitoringTools, type Tool, toolbox } from '../tools/index.ts'
 import type { World } from '../world/index.ts'
 import type { Project } from './project.ts'
+import { type ReadyMadeTools, readyMadeTools } from './ready-made.ts'
 import { type RunResult, readRunResult, runResultAgrees, runResultOf } from './run-result.ts'
 
 /** The entry point, as claims know it. */
@@ -50,6 +51,8 @@ export interface AgentRunOptions {
   /** Development only: switches policy off, and tells `warn` at every action. */
   readonly insecureAllowAll?: { readonly warn: (message: string) => void }
   readonly onPolicies?: (news: PolicyNews) => void
+  /** The ready-made tools, beside the monitoring tools. Default: none. */
+  readonly readyMade?: ReadyMadeTools
   /** What the monitoring tools look at. Default: this process. */
   readonly api?: RuntimeApi
   /** Told where the evidence lies, before the model is asked anything. What it throws is its own affair. */
@@ -83,12 +86,13 @@ export async function runAgent(options: AgentRunOptions, signal: AbortSignal): P
   const known = await claims.lookup(request, signal)
   if (known.kind !== 'NotFound') return existing(known)
   const provider = typeof options.provider === 'function' ? await options.provider() : options.provider
+  const readyMade = await readyMadeTools(options.readyMade ?? {}, world)
   const watched = options.gate === undefined ? await projectGate(options) : null
   try {
     const opened = await claims.open(request, signal)
     if (opened.kind !== 'Fresh') return existing(opened) // somebody was faster
     const gate = options.gate ?? (watched as Gate)
-    return await runClaimed(options, { owner: opened.owner, provider, gate, config }, signal)
+    return await runClaimed(options, { owner: opened.owner, provider, gate, config, readyMade }, signal)
   } finally {
     watched?.[Symbol.dispose]()
   }
@@ -126,6 +130,7 @@ interface Claimed {
   readonly provider: Provider
   readonly gate: Gate
   readonly config: LoopConfig
+  readonly readyMade: readonly Tool[]
 }
 
 async function runClaimed(options: AgentRunOptions, claimed: Claimed, signal: AbortSignal): Promise<AgentRun> {
@@ -158,7 +163,7 @@ function quietly(tell: () => void): void {
 
 async function loopOf(
   options: AgentRunOptions,
-  { owner, provider, gate, config }: Claimed,
+  { owner, provider, gate, config, readyMade }: Claimed,
   log: EventLog,
   signal: AbortSignal,
 ): Promise<LoopResult> {
@@ -176,7 +181,7 @@ async function loopOf(
         principal: owner.principal,
         provider,
         gate,
-        toolbox: restrictedBy(toolbox({ tools: monitoringTools(api) }, world), policy),
+        toolbox: restrictedBy(toolbox({ tools: [...monitoringTools(api), ...readyMade] }, world), policy),
         log,
         config,
         messages: [

@@ -18,6 +18,7 @@ import { monitoringTools, openBreakers, type Tool, toolbox } from '../tools/inde
 import { nodeWorld, type World } from '../world/index.ts'
 import { type AskOptions, ask, type Reply } from './ask.ts'
 import { openProject, type Project } from './project.ts'
+import { type ReadyMadeTools, readyMadeTools } from './ready-made.ts'
 
 /** What the coordinator overrides of the loop's defaults. */
 export const COORDINATOR_LIMITS = {
@@ -33,6 +34,8 @@ export interface RuntimeOptions {
   readonly provider: Provider
   /** Your tools, beside the six monitoring tools. Each needs a policy that permits it. */
   readonly tools?: readonly Tool[]
+  /** The ready-made tools, for chats and for delegated runs. Default: none. */
+  readonly readyMade?: ReadyMadeTools
   /** What the monitoring tools look at. Default: this process. */
   readonly api?: RuntimeApi
   /** Overrides of the loop's limits; see `DEFAULT_LOOP_CONFIG` and `COORDINATOR_LIMITS`. */
@@ -75,7 +78,8 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   const api =
     options.api ?? processApi({ world, version: VERSION, startedAtMs: world.clock.monotonicMs(), principal, activity })
   const agents = buildRegistry(await readAgentFolder(world, project.agentFolder))
-  const { box, delegates } = toolsOf(options, { world, project, api, agents, activity })
+  const readyMade = await readyMadeTools(options.readyMade ?? {}, world)
+  const { box, delegates } = toolsOf(options, { world, project, api, agents, activity, readyMade })
   box.validate()
   const gate = options.gate ?? (await projectGate(world, project, options))
   const coordinator = new Coordinator({
@@ -125,18 +129,22 @@ interface Surroundings {
   readonly api: RuntimeApi
   readonly agents: AgentRegistry
   readonly activity: Activity
+  readonly readyMade: readonly Tool[]
 }
 
-/** The coordinator's tools. Where there is an agent to delegate to, one more; a delegated run has the monitoring tools only. */
+/**
+ * The coordinator's tools. Where there is an agent to delegate to, one more. A delegated run has what a run by hand has: the
+ * monitoring tools and the ready-made ones, as far as the policies of the project and of its agent let it.
+ */
 function toolsOf(
   options: RuntimeOptions,
-  { world, project, api, agents, activity }: Surroundings,
+  { world, project, api, agents, activity, readyMade }: Surroundings,
 ): { readonly box: Toolbox; readonly delegates: Delegates | null } {
   const breakers = openBreakers(world.clock) // a tool that fails for one run fails for all
-  const monitoring = monitoringTools(api)
-  const own = toolbox({ tools: [...monitoring, ...(options.tools ?? [])], breakers }, world)
+  const shared = [...monitoringTools(api), ...readyMade]
+  const own = toolbox({ tools: [...shared, ...(options.tools ?? [])], breakers }, world)
   if (agents.targets.length === 0) return { box: own, delegates: null }
-  const childToolbox = toolbox({ tools: monitoring, breakers }, world)
+  const childToolbox = toolbox({ tools: shared, breakers }, world)
   const delegation = openDelegation(
     {
       registry: agents,

@@ -6,7 +6,7 @@ import { unconfiguredApi } from '../../api/index.ts'
 import { Fault } from '../../core/index.ts'
 import { type AgentFile, type AgentRegistry, buildRegistry, readAgentFolder } from '../../delegation/index.ts'
 import { agentsOf, parse } from '../../dsl/index.ts'
-import { monitoringTools } from '../../tools/index.ts'
+import { monitoringTools, READY_MADE_NAMES } from '../../tools/index.ts'
 import type { World } from '../../world/index.ts'
 
 export interface ProjectNames {
@@ -46,9 +46,9 @@ function rejectionOf(file: AgentFile): readonly (readonly [string, string])[] {
   return 'rejection' in file ? [[file.file, file.rejection]] : []
 }
 
-/** What a rule of these sources may name: the tools that a run has, the agents, and the admission of a managed one. */
+/** What a rule of these sources may name: the tools that a run has or could be given, the agents, and the admission of a managed one. */
 export function knownEffects({ declared }: ProjectNames, siblings: readonly string[]): ReadonlySet<string> {
   const targets = [...declared, ...siblings].map((name) => `delegate::${name}`)
   const tools = monitoringTools(unconfiguredApi({})).map(({ definition }) => definition.name)
-  return new Set([...tools, ...targets, 'claude_code'])
+  return new Set([...tools, ...READY_MADE_NAMES, ...targets, 'claude_code'])
 }

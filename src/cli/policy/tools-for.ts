@@ -4,8 +4,11 @@ import { unconfiguredApi } from '../../api/index.ts'
 import type { Toolbox } from '../../calls/index.ts'
 import { AGENTS_FOLDER, buildRegistry, delegatingToolbox, readAgentFolder } from '../../delegation/index.ts'
 import type { ProposedAction } from '../../events/index.ts'
+import { readyMadeTools } from '../../runtime/index.ts'
 import { monitoringTools, type Tool, toolbox } from '../../tools/index.ts'
 import type { World } from '../../world/index.ts'
+import { readSetting } from '../config.ts'
+import { readyMadeOf } from '../tool-settings.ts'
 
 export interface ToolsFor {
   readonly box: Toolbox
@@ -17,7 +20,7 @@ export interface ToolsFor {
 
 /** `root` is the folder of the project. A delegation is looked up in its agents. */
 export async function toolsFor(world: World, root: string, action: ProposedAction): Promise<ToolsFor> {
-  const own = monitoringTools(unconfiguredApi())
+  const own = [...monitoringTools(unconfiguredApi()), ...(await configuredTools(world, root))]
   const box = toolbox({ tools: own }, world)
   if ('ToolCall' in action) {
     const { name } = action.ToolCall
@@ -30,6 +33,14 @@ export async function toolsFor(world: World, root: string, action: ProposedActio
   const resolved = registry.resolve(target)
   if (resolved.kind === 'Target') return { box: delegatingToolbox(box, registry), stranger: null, reason: null }
   return { box, stranger: `the agent "${target}"`, reason: resolved.kind === 'Unavailable' ? resolved.reason : null }
+}
+
+/** Nothing of theirs is sent, so the values of their headers are not asked for. */
+async function configuredTools(world: World, root: string): Promise<readonly Tool[]> {
+  const sources = { root, flags: {}, env: {} }
+  const fileRoots = await readSetting(world, 'fileRoots', sources)
+  const httpOrigins = await readSetting(world, 'httpOrigins', sources)
+  return await readyMadeTools(readyMadeOf({ fileRoots, httpOrigins }, null), world)
 }
 
 /** Takes any arguments. Never runs: nothing here does. */
