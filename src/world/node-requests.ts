@@ -30,6 +30,7 @@ export async function request(asked: HttpRequest, signal: AbortSignal): Promise<
     lookup: lookupIn(asked.addresses),
     maxHeaderSize: HEADER_BYTES_MAX,
     insecureHTTPParser: false,
+    rejectUnauthorized: true, // whatever the environment says
     signal,
   })
   sent.on('error', () => undefined) // also what goes wrong after the answer has ended

@@ -49,6 +49,19 @@ async function explained(
 }
 
 describe('policy explain', () => {
+  test('knows the ready-made tools that are configured: a call of theirs is prepared as in a run', async () => {
+    await using project = await desk('{"name":"read_file","arguments":{"path":"docs/guide/"}}')
+    await mkdir(project.of('docs'))
+    const origin = '{ origin = "https://a.example.org", headers_env = { Authorization = "SYMBI_HTTP_UNSET" } }'
+    const tools = `[tools]\nhttp_origins = [${origin}]\nfile_roots = { docs = "docs" }\n`
+    await writeFile(project.of('symbiont.toml'), tools)
+    const { code, stderr, stdout } = await inProcess(words(project, '--json'))
+    expect([code, stderr]).toEqual([0, ''])
+    expect(stdout).toContain('docs/guide')
+    await writeFile(project.of('call.json'), '{"name":"read_file","arguments":{"path":"docs/../secret.md"}}')
+    expect((await inProcess(words(project))).stderr).toContain('#/path cannot be used')
+  })
+
   test('says which block and rule denies, and which values its conditions saw', async () => {
     const call = { name: 'read_file', arguments: { path: 'secret.md' } }
     const { code, stdout, stderr } = await explained(call)

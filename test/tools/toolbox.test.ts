@@ -74,6 +74,7 @@ describe('prepare()', () => {
     ['arguments that are a list', 'list', '[]'],
     ['two equal names', 'read', '{"path":"a","path":"b"}'],
     ['a name that reaches for the prototype', 'read', '{"path":"a","__proto__":{}}'],
+    ['a name that every object has, at any depth', 'read', '{"path":"a","deep":{"x":[{"constructor":{}}]}}'],
     ['an integer that would be rounded', 'read', '{"path":"a","deep":{"n":9007199254740993}}'],
     ['text that was cut', 'read', '{"path":"a"'],
   ])('%s is a denial before policy', (_what, name, args) => {
