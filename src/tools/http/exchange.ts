@@ -1,5 +1,5 @@
 /** One request and its answer, with the record of both: the intent before anything is sent, the receipt when it is known. */
-import { digest, Fault, hexHash, isFault, newId, VERSION } from '../../core/index.ts'
+import { Bug, digest, Fault, hexHash, isFault, newId, VERSION } from '../../core/index.ts'
 import type { HttpReply, HttpRequest, World } from '../../world/index.ts'
 import type { ToolCall } from '../tool.ts'
 import { bodyIn, type ReadBody, readBody } from './body.ts'
@@ -44,6 +44,7 @@ export async function exchange(
   const nothing = { response_hash: null, response_headers_hash: null, response_bytes: 0 }
   const receipt = { NetworkRequestFinished: { request_id, status, ...nothing, error: outcome.reason } }
   await effects.record(receipt).catch(() => undefined) // after a cancel nobody takes it; unknown it is either way
+  if (outcome.error instanceof Bug) throw outcome.error
   signal.throwIfAborted()
   throw new Fault('CONNECTION_LOST', {
     message: `No complete answer came from "${new URL(url).origin}" (${outcome.reason}): what it did is not known`,
