@@ -135,7 +135,9 @@ test('no request lists the store: among 20,000 other files it does what it does 
   }
   await cycle() // makes folders and key
   const alone = await cycle()
-  for (let index = 0; index < 20_000; index += 1) writeFileSync(join(project.invocations, `${index}.jsonl`), '')
+  const other = join(project.invocations, 'other.jsonl')
+  writeFileSync(other, '')
+  for (let index = 1; index < 20_000; index += 1) linkSync(other, join(project.invocations, `${index}.jsonl`)) // five times as fast
   expect(await cycle()).toBe(alone)
   expect(alone).toContain('create')
   expect(done).not.toContain('list')
@@ -194,10 +196,23 @@ test('a store lock that somebody keeps is waited for, then answered with STORAGE
   expect(await keeper?.tryLock()).toBe(true)
   const real = nodeWorld()
   let now = 0
+  let looks = 0
+  let came = (): void => undefined
+  const bothCame = new Promise<void>((resolve) => {
+    came = resolve
+  })
+  const lstat = async (path: string) => {
+    const facts = await real.files.lstat(path)
+    if (path === project.invocations && ++looks === 2) came()
+    return facts
+  }
   const sleep = async (ms: number): Promise<void> => {
+    await bothCame // no time passes before, so that both wait from the same moment
+    await real.clock.yield()
     now += ms
   }
-  const claims = fileClaims({ ...real, clock: { ...real.clock, monotonicMs: () => now, sleep } }, project.root)
+  const clock = { ...real.clock, monotonicMs: () => now, sleep }
+  const claims = fileClaims({ ...real, clock, files: { ...real.files, lstat } }, project.root)
   const request = requestOf()
   const both = await Promise.allSettled([claims.lookup(request, never), claims.lookup(request, never)])
   expect(both).toMatchObject([{ reason: { code: 'STORAGE_BUSY' } }, { reason: { code: 'STORAGE_BUSY' } }])

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { NO_USAGE } from '../../src/events/index.ts'
 import { family, type OneDelegation, oneDelegation, Tale, type ToldRun } from '../support/told-runs.ts'
-import { otherReference, results, verified } from './told-trees.ts'
+import { otherReference, results, toldTrees } from './told-trees.ts'
+
+const { verified } = toldTrees()
 
 type Change = (made: OneDelegation) => void
 

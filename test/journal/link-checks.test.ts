@@ -4,7 +4,9 @@ import { describe, expect, test } from 'vitest'
 import { treeHolds, verifyTree } from '../../src/journal/index.ts'
 import { madeKey } from '../support/journal-maker.ts'
 import { family, type OneDelegation, oneDelegation, Tale } from '../support/told-runs.ts'
-import { delegationOf, disk, hasty, other, otherReference, placeOf, renamed, results, verified } from './told-trees.ts'
+import { delegationOf, hasty, other, otherReference, placeOf, renamed, results, toldTrees } from './told-trees.ts'
+
+const { disk, verified } = toldTrees()
 
 type Change = (made: OneDelegation) => void
 

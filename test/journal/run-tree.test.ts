@@ -3,7 +3,9 @@ import { describe, expect, test } from 'vitest'
 import { isFault } from '../../src/core/index.ts'
 import { runsOf, treeHolds, verifyTree } from '../../src/journal/index.ts'
 import { family, type OneDelegation, oneDelegation, Tale, type ToldRun } from '../support/told-runs.ts'
-import { disk, hasty, placeOf, results, told, verified } from './told-trees.ts'
+import { hasty, placeOf, results, told, toldTrees } from './told-trees.ts'
+
+const { disk, verified } = toldTrees()
 
 describe('a tree of runs', () => {
   test('is verified when every journal verifies and both sides of every link say the same', async () => {

@@ -1,23 +1,41 @@
 /** Trees of told runs, written into folders and verified: what the tests of trees share. */
-import { type RunNode, runsOf, type TreeOptions, type TreePlace, verifyTree } from '../../src/journal/index.ts'
+import {
+  type RunNode,
+  type RunTree,
+  runsOf,
+  type TreeOptions,
+  type TreePlace,
+  verifyTree,
+} from '../../src/journal/index.ts'
 import { parsePublicKey } from '../../src/keys/index.ts'
 import { nodeWorld, type World } from '../../src/world/index.ts'
-import { scratch } from '../support/scratch.ts'
+import { type Scratch, scratch } from '../support/scratch.ts'
 import type { OneDelegation, ToldRun } from '../support/told-runs.ts'
 
 /** Waits for nothing: between two tries the tests change what they want to. */
 export const hasty: World = { ...nodeWorld(), clock: { ...nodeWorld().clock, sleep: async () => undefined } }
-export const disk = scratch()
+
+export interface ToldTrees {
+  readonly disk: Scratch
+  /** Writes the whole tale and verifies the tree of one run. */
+  verified(asked: ToldRun, folder?: string, options?: TreeOptions): Promise<RunTree>
+}
+
+/** Each test file asks for its own: this module may be loaded once for several files, and a scratch is gone with its file. */
+export function toldTrees(): ToldTrees {
+  const disk = scratch()
+  return {
+    disk,
+    verified: async (asked, folder = disk.folder(), options = {}) => {
+      asked.tale.write(folder)
+      return await verifyTree(hasty, placeOf(asked, folder), options)
+    },
+  }
+}
 
 export function placeOf(run: ToldRun, folder: string): TreePlace {
   const key = parsePublicKey(run.tale.key.publicHex)
   return { path: run.pathIn(folder), runId: run.runId, agentId: run.agentId, key }
-}
-
-/** Writes the whole tale and verifies the tree of one run. */
-export async function verified(asked: ToldRun, folder = disk.folder(), options: TreeOptions = {}) {
-  asked.tale.write(folder)
-  return await verifyTree(hasty, placeOf(asked, folder), options)
 }
 
 export const told = (root: RunNode) => runsOf(root).map(({ node, depth }) => [depth, node.run_id, node.result])

@@ -3,7 +3,7 @@
  * beside this one.
  */
 import { createServer } from 'node:net'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { type Code, Fault } from '../../src/core/index.ts'
 import type { ToolDefinition } from '../../src/events/index.ts'
 import type { EndpointOptions } from '../../src/providers/index.ts'
@@ -168,12 +168,9 @@ export function httpContract(protocol: Protocol): void {
     })
 
     test('without a key no credential is sent, whatever the environment holds', async () => {
-      const before = { ...process.env }
-      Object.assign(process.env, {
-        ANTHROPIC_API_KEY: 'env-key',
-        ANTHROPIC_BASE_URL: 'http://127.0.0.1:9',
-        OPENAI_API_KEY: 'env-key',
-      })
+      vi.stubEnv('ANTHROPIC_API_KEY', 'env-key')
+      vi.stubEnv('ANTHROPIC_BASE_URL', 'http://127.0.0.1:9')
+      vi.stubEnv('OPENAI_API_KEY', 'env-key')
       try {
         await using server = await protocol.start({ text: 'x' })
         await protocol
@@ -184,7 +181,7 @@ export function httpContract(protocol: Protocol): void {
         expect(headers).not.toHaveProperty('x-api-key')
         expect(JSON.stringify(headers)).not.toContain('env-key')
       } finally {
-        process.env = before
+        vi.unstubAllEnvs()
       }
     })
 
