@@ -10,9 +10,9 @@ import { type ApiKeys, Tickets } from '../access/index.ts'
 import { assert, Bug, Fault } from '../core/index.ts'
 import type { World } from '../world/index.ts'
 import { isLoopback } from './address.ts'
-import { ChatDoor } from './chat-door.ts'
+import type { ChatDoor } from './chat-door.ts'
 import { FrontDoor } from './front-door.ts'
-import { buildHttpApp, type HttpApp } from './http-app.ts'
+import type { HttpApp } from './http-app.ts'
 import type { Route } from './mount.ts'
 import { CHAT_LIMITS, CORS_ORIGINS, HTTP_LIMITS, RATE_LIMIT, type ServerOptions } from './options.ts'
 import { coreRoutes } from './routes.ts'
@@ -42,6 +42,8 @@ export async function startServer(options: ServerOptions, world: World): Promise
   const host = options.host ?? HOST
   refusePublicBind(host, options.keys)
   const { keys, chats, log } = options
+  // here, because they bring Fastify and ws: a program that runs one agent and serves nothing need not load those
+  const [{ ChatDoor }, { buildHttpApp }] = await Promise.all([import('./chat-door.ts'), import('./http-app.ts')])
   const state = { phase: 'starting' as 'starting' | 'serving' | 'closing' }
   const takesWork = (): boolean => state.phase === 'serving'
   const tickets = new Tickets(keys, world)
