@@ -12,11 +12,18 @@ export interface Source {
   readonly text: string
 }
 
-/** The files below a folder whose names end so. */
+const read = new Map<string, Source>()
+const parsed = new WeakMap<Source, ts.SourceFile>()
+
+/** The files below a folder whose names end so. Each is read once a process: nobody writes to them while tests run. */
 export function sourcesIn(folder: string, ending = '.ts'): readonly Source[] {
   return pathsIn(folder)
     .filter((path) => path.endsWith(ending))
-    .map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }))
+    .map((path) => {
+      const source = read.get(path) ?? { path, text: readFileSync(join(ROOT, path), 'utf8') }
+      read.set(path, source)
+      return source
+    })
 }
 
 export function pathsIn(folder: string): readonly string[] {
@@ -30,20 +37,22 @@ export function pathsIn(folder: string): readonly string[] {
   return found.sort()
 }
 
-export function parse({ path, text }: Source): ts.SourceFile {
-  return ts.createSourceFile(path, text, ts.ScriptTarget.ES2023, true)
+/** Its tree, made once: several rules look at each file, and to parse all of src takes a second. */
+export function parse(source: Source): ts.SourceFile {
+  const file = parsed.get(source) ?? ts.createSourceFile(source.path, source.text, ts.ScriptTarget.ES2023, true)
+  parsed.set(source, file)
+  return file
 }
 
 /** Every node of a file, in the order of the text. */
-export function* nodesOf(node: ts.Node): Generator<ts.Node> {
-  yield node
-  for (const child of childrenOf(node)) yield* nodesOf(child)
-}
-
-function childrenOf(node: ts.Node): readonly ts.Node[] {
-  const children: ts.Node[] = []
-  ts.forEachChild(node, (child) => void children.push(child))
-  return children
+export function nodesOf(node: ts.Node): readonly ts.Node[] {
+  const found: ts.Node[] = []
+  const visit = (at: ts.Node): void => {
+    found.push(at)
+    ts.forEachChild(at, visit)
+  }
+  visit(node)
+  return found
 }
 
 export function lineOf(file: ts.SourceFile, node: ts.Node): number {

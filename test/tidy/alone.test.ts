@@ -15,7 +15,7 @@ const PLACES = /^(?:process\.(?:env|exitCode|title|argv)|globalThis)\b/
 const CHILDREN = /\/children\/|^test\/policy\/long-loop-child\.ts$/
 const tests = sourcesIn('test').filter(({ path }) => !CHILDREN.test(path))
 
-const lasting = (source: Source): boolean => [...nodesOf(parse(source))].some(lasts)
+const lasting = (source: Source): boolean => nodesOf(parse(source)).some(lasts)
 
 function lasts(node: ts.Node): boolean {
   if (ts.isDeleteExpression(node)) return PLACES.test(node.expression.getText())

@@ -95,7 +95,7 @@ function namesIn(declaration: ts.Node, typeOnly: boolean): readonly ts.Identifie
 }
 
 function leftOf(name: ts.EntityName): readonly ts.Identifier[] {
-  return [...nodesOf(name)].filter(ts.isIdentifier)
+  return nodesOf(name).filter(ts.isIdentifier)
 }
 
 function isHidden(node: ts.Node): boolean {

@@ -89,7 +89,7 @@ function takesExecute(node: ts.Node): boolean {
 
 /** Calls of a member `run` on something called a tool. */
 function effectsCalled(source: Source): readonly string[] {
-  return [...nodesOf(parse(source))]
+  return nodesOf(parse(source))
     .filter(ts.isCallExpression)
     .map(({ expression }) => expression)
     .filter(ts.isPropertyAccessExpression)
@@ -113,7 +113,7 @@ function importers(sources: readonly Source[], file: string): readonly string[] 
 function callers(sources: readonly Source[], name: string): readonly string[] {
   return sources
     .filter((source) =>
-      [...nodesOf(parse(source))].some(
+      nodesOf(parse(source)).some(
         (node) => ts.isCallExpression(node) && ts.isIdentifier(node.expression) && node.expression.text === name,
       ),
     )
