@@ -9,6 +9,12 @@ import { build } from 'vite'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
+/**
+ * For processes that live for a second: V8 runs them with its first compilers only. What the optimising ones would cost, of
+ * which most goes to the policy engine, is a third of such a process, and it ends before it gets any of that back.
+ */
+export const BRIEF: readonly string[] = ['--liftoff-only', '--no-opt']
+
 /** Bundles a TypeScript file of `test/` below this clone, where its packages are found, and gives the path to run. */
 export async function bundled(script: string): Promise<string> {
   const name = basename(script, '.ts')
@@ -39,7 +45,7 @@ export interface Child extends AsyncDisposable {
 }
 
 export function startChild(path: string, given: readonly string[]): Child {
-  const child = spawn(process.execPath, [path, ...given], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, [...BRIEF, path, ...given], { stdio: ['pipe', 'pipe', 'inherit'] })
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
   const gone = once(child, 'exit')
   const kill = async (): Promise<void> => {

@@ -11,6 +11,7 @@ import { join } from 'node:path'
 import type { Console } from '../../src/cli/console.ts'
 import { run } from '../../src/cli/program.ts'
 import { nodeWorld, type World } from '../../src/world/index.ts'
+import { BRIEF } from './child-script.ts'
 import { type TemporaryFolder, temporaryFolder } from './folder.ts'
 import { ROOT } from './sources.ts'
 
@@ -52,7 +53,7 @@ export interface Running {
 export function start(args: readonly string[], { env = {}, cwd }: RunOptions = {}): Running {
   if (!existsSync(join(ROOT, 'dist', 'cli', 'main.js')))
     throw new Error('the program is not built: run "npm run build"')
-  const child = spawn(process.execPath, [PROGRAM, ...args], {
+  const child = spawn(process.execPath, [...BRIEF, PROGRAM, ...args], {
     env: { PATH: process.env.PATH ?? '', HOME: '/nonexistent', NO_COLOR: '1', ...env },
     ...(cwd === undefined ? {} : { cwd }),
   })

@@ -4,7 +4,6 @@
  * the writes that it made, and how many of them came before the cancellation.
  */
 import { once } from 'node:events'
-import { setFlagsFromString } from 'node:v8'
 import { isFault } from '../../../src/core/index.ts'
 import { openRuntime } from '../../../src/runtime/runtime.ts' // not the front door: a server would be loaded for nothing
 import { CONTENT, countedApi, delegatingModel } from '../../support/delegated-turn.ts'
@@ -20,7 +19,6 @@ export interface Errand {
   readonly mode: 'answer' | 'cancel' | 'stall'
 }
 
-setFlagsFromString('--liftoff-only') // a process of one turn never gets back what optimising the policy engine costs
 const [line] = await once(process.stdin, 'data')
 process.stdin.pause()
 const { project, invocation, url, point, mode } = JSON.parse(String(line)) as Errand
