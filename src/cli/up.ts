@@ -36,7 +36,7 @@ async function up(cli: Cli, options: CommonOptions): Promise<number> {
   const { config, notes } = await readConfig(world, { root: project.root, flags: options, env: cli.env })
   for (const line of notes) console.note(line)
   const level = config.logLevel ?? (console.interactive ? 'warn' : 'info')
-  using log = await stderrLog(level, world)
+  await using log = await stderrLog(level, world)
   const stopping = watchForTheEnd(cli, log)
   try {
     const model = await chooseModel(world, project, config)

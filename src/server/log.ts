@@ -16,33 +16,51 @@ export interface Log {
   write(level: Exclude<LogLevel, 'silent'>, event: string, facts?: LogFacts): void
 }
 
-export interface StderrLog extends Log, Disposable {
-  /** Writes what is still held. For the end of the process. */
-  flush(): void
+export interface StderrLog extends Log, AsyncDisposable {
+  /** Resolves when everything is written, or after a second: a stuck reader of stderr keeps no process. */
+  flush(): Promise<void>
 }
 
 const HELD_BYTES_MAX = 1024 * 1024
+const FLUSH_MS_MAX = 1000
 
 /** Writes in the background, in order; what a stuck reader of stderr does not take is dropped, and nothing else waits. */
 export async function stderrLog(level: LogLevel, world: World, fd = 2): Promise<StderrLog> {
   const { pino } = await import('pino')
   const sink = pino.destination({ fd, sync: false, maxLength: HELD_BYTES_MAX })
-  sink.on('error', () => undefined) // stderr is gone: there is nowhere left to say so
   const logger = pino(
     { level, base: null, timestamp: () => `,"time":"${world.clock.wall()}"`, messageKey: 'event' },
     sink,
   )
-  const flush = (): void => {
-    try {
-      sink.flushSync()
-    } catch {
-      return // not open yet, or gone
-    }
+  // The sink's own `flushSync` would overtake the lines that are being written at that moment.
+  let isHolding = false
+  const done = (): void => {
+    isHolding = false
+  }
+  sink.on('drain', done)
+  sink.on('error', done) // stderr is gone: there is nowhere left to say so
+  const flush = async (): Promise<void> => {
+    if (!isHolding) return
+    await new Promise<void>((resolve) => {
+      const stop = (): void => {
+        cancel()
+        sink.off('drain', stop)
+        sink.off('error', stop)
+        resolve()
+      }
+      const cancel = world.clock.timer(FLUSH_MS_MAX, stop)
+      sink.on('drain', stop)
+      sink.on('error', stop)
+    })
   }
   return {
-    write: (at, event, facts = {}) => logger[at](redact(facts) as LogFacts, event),
+    write: (at, event, facts = {}) => {
+      if (!logger.isLevelEnabled(at)) return
+      isHolding = true
+      logger[at](redact(facts) as LogFacts, event)
+    },
     flush,
-    [Symbol.dispose]: flush,
+    [Symbol.asyncDispose]: flush,
   }
 }
 

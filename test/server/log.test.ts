@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { mkdtemp, open, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -37,7 +38,7 @@ test('the log is one JSON object a line, at or above its level, and flush() writ
   const log = await stderrLog('info', nodeWorld(), file.fd)
   log.write('debug', 'unseen')
   for (let count = 0; count < 100; count += 1) log.write('info', 'request', { count, token: 'secret-text' })
-  log.flush()
+  await log.flush()
   const text = await readFile(join(folder, 'stderr'), 'utf8')
   await file.close()
   await rm(folder, { recursive: true })
@@ -53,4 +54,31 @@ test('the log is one JSON object a line, at or above its level, and flush() writ
     count: 0,
     token: '[redacted]',
   })
+})
+
+test('flush() waits for no line that was not logged, and not for ever for a reader that takes nothing', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'symbi-log-'))
+  execFileSync('mkfifo', [join(folder, 'stderr')])
+  const pipe = await open(join(folder, 'stderr'), 'r+')
+  const waits: number[] = []
+  const real = nodeWorld()
+  const timer = (ms: number, callback: () => void): (() => void) => {
+    waits.push(ms)
+    queueMicrotask(callback)
+    return () => undefined
+  }
+  const log = await stderrLog('info', { ...real, clock: { ...real.clock, timer } }, pipe.fd)
+  log.write('debug', 'unseen')
+  await log.flush()
+  expect(waits).toEqual([])
+  for (let count = 0; count < 200; count += 1) log.write('info', 'request', { text: 'x'.repeat(1000) }) // a pipe holds 64 KiB
+  await log.flush()
+  expect(waits).toEqual([1000])
+  let text = ''
+  for (const piece = Buffer.alloc(65_536); text.split('\n').length <= 200; ) {
+    const { bytesRead } = await pipe.read(piece)
+    text += piece.toString('latin1', 0, bytesRead)
+  }
+  await pipe.close()
+  await rm(folder, { recursive: true })
 })
