@@ -35,6 +35,8 @@ export async function makeCall(
   )
 }
 
+export type CallAction = Extract<ProposedAction, { readonly ToolCall: unknown }>
+
 /**
  * The checks before a call may do anything, and the turn in which it does it. Every attempt counts, and an id stays used
  * whatever becomes of its call: no earlier grant is ever met again.
@@ -43,7 +45,7 @@ export async function inTurn<T>(
   state: SessionState,
   call: BrokerCall,
   signal: AbortSignal,
-  work: (action: ProposedAction) => Promise<T>,
+  work: (action: CallAction) => Promise<T>,
 ): Promise<T> {
   const leave = await enter(state, signal)
   try {
@@ -54,7 +56,7 @@ export async function inTurn<T>(
     }
     state.attempts += 1
     const { call_id, name } = call
-    const action: ProposedAction = { ToolCall: { call_id, name, arguments: argumentsOf(call) } }
+    const action: CallAction = { ToolCall: { call_id, name, arguments: argumentsOf(call) } }
     if (state.seen.has(call_id)) throw idUsed(call_id)
     state.seen.add(call_id)
     await orPoison(state, async () => {

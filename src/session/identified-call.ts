@@ -1,28 +1,7 @@
-/**
- * A call that its caller gave an id: a run of its own, with its own claim and journal, so that the id executes at most once
- * over sessions, connections and crashes (law 2). In the session's journal it stands as a delegation to the tool: the intent
- * names the journal of the run before it begins, its first entry repeats that intent member for member, and the end is
- * recorded only once the run's own end is durable and was read back (laws 1, 3 and 6).
- *
- * Approval: the run is new each time, and what a person approves belongs to the session. So requests for approval are held
- * under the binding of the session. A call that is held or denied is a recorded run with that result, and its id stays used;
- * the same call with the handle comes under a new id, which executes once like any other.
- */
-import { fingerprintOf } from '../calls/index.ts'
-import {
-  assert,
-  Bug,
-  deepFreeze,
-  durationOf,
-  Fault,
-  type Hash,
-  hexHash,
-  type InvocationId,
-  type JsonObject,
-} from '../core/index.ts'
-import type { EventOf, Observation, ProposedAction, TerminationReason } from '../events/index.ts'
+import { assert, Bug, durationOf, Fault, type Hash, type InvocationId } from '../core/index.ts'
 import { type ClaimOwner, type ClaimRequest, type ClaimStore, runOnce } from '../invocations/index.ts'
 import type { BrokerCall } from './broker-call.ts'
+import { type Ended, type Link, linkRun, originOf, recordEnd } from './call-link.ts'
 import {
   callAgreesWithJournal,
   existingOutcome,
@@ -30,16 +9,9 @@ import {
   outcomeOf,
   savedCallOf,
 } from './call-result.ts'
-import { inTurn, makeCall, orPoison, refuseEnded } from './calls.ts'
+import { type CallAction, inTurn, makeCall, orPoison, refuseEnded } from './calls.ts'
 import { endSession } from './ending.ts'
-import {
-  callExpired,
-  callInterrupted,
-  EFFECTS_UNCONFIRMED,
-  NO_ANSWER,
-  RUN_NOT_COMPLETED,
-  SESSION_ENDED,
-} from './refusals.ts'
+import { EFFECTS_UNCONFIRMED, NO_ANSWER, RUN_NOT_COMPLETED, SESSION_ENDED } from './refusals.ts'
 import { begin as openRun } from './start.ts'
 import { SessionState } from './state.ts'
 
@@ -58,7 +30,7 @@ export interface CallIdentity {
 
 interface Errand {
   readonly call: BrokerCall
-  readonly action: ProposedAction
+  readonly action: CallAction
   readonly presented: string | null
 }
 
@@ -88,12 +60,6 @@ function requestOf(state: SessionState, { name, arguments: args }: BrokerCall, i
   return { scope: CALL_SCOPE, id: identity.id, request, principal, agrees: callAgreesWithJournal }
 }
 
-/** What the run left behind, as it said so itself. */
-interface Ended {
-  readonly observation: Observation | null
-  readonly reason: TerminationReason
-}
-
 async function carryOut(
   state: SessionState,
   owner: ClaimOwner,
@@ -101,16 +67,16 @@ async function carryOut(
   signal: AbortSignal,
 ): Promise<IdentifiedOutcome> {
   const { audit } = owner
-  const run: { started: Started | null; ended: Ended | null } = { started: null, ended: null }
+  const run: { started: Link | null; ended: Ended | null } = { started: null, ended: null }
   const ran = await runOnce(owner, async (log) => {
-    run.started = await begin(state, owner, errand, signal)
+    run.started = await linkRun(state, owner, errand.action, signal)
     run.ended = await runAlone(state, { log, principal: owner.principal }, errand, run.started, signal)
     return savedCallOf(run.ended.observation, run.ended.reason)
   })
   const { started, ended } = run
   assert(started !== null && ended !== null, 'a run that has a result has begun and ended')
   const proven = ran.kind === 'Recorded' || ended.reason !== 'Completed'
-  if (proven) await finish(state, started, ended)
+  if (proven) await recordEnd(state, started, ended)
   if (ran.kind === 'Unresolved') state.cancelWithReason(EFFECTS_UNCONFIRMED)
   else if (ended.reason !== 'Completed') state.cancelWithReason(RUN_NOT_COMPLETED)
   signal.throwIfAborted()
@@ -118,49 +84,12 @@ async function carryOut(
   return { kind: 'Unresolved', audit, observation: ended.observation }
 }
 
-type Started = EventOf<'DelegationStarted'>
-
-/** Law 1: resolves when the session's intent is durable. A session that was stopped meanwhile begins nothing. */
-async function begin(
-  state: SessionState,
-  { audit, principal }: ClaimOwner,
-  { call, action }: Errand,
-  signal: AbortSignal,
-): Promise<Started> {
-  const started: Started = {
-    kind: 'DelegationStarted',
-    run_key: state.runKey,
-    call_id: call.call_id,
-    call_fingerprint: fingerprintIn(state, action),
-    target: call.name,
-    child_agent_id: principal,
-    audit,
-    system_prompt_hash: hexHash(''), // nothing is said to a tool but its arguments
-    message_hash: hexHash('ToolCall' in action ? action.ToolCall.arguments : ''),
-  }
-  state.iteration = state.attempts - 1
-  const recorder = state.recorder()
-  const raced = await state.race(signal, () => recorder.commit(started))
-  if (raced.kind === 'Stopped') throw callInterrupted()
-  if (raced.kind === 'Late') throw callExpired()
-  return started
-}
-
-/** Of the prepared call; of the proposal where it cannot be prepared, which the run then records as a denial. */
-function fingerprintIn({ setup: { toolbox }, config }: SessionState, action: ProposedAction): Hash {
-  try {
-    return toolbox.prepare(action, config.tool_definitions ?? []).fingerprint
-  } catch {
-    return fingerprintOf(action, null, {}, null)
-  }
-}
-
 /** A session of one call on the claim's own journal, to its recorded end: it is never the loser of a race (0.4). */
 async function runAlone(
   state: SessionState,
   { log, principal }: Pick<ClaimOwner, 'log' | 'principal'>,
   { call, presented }: Errand,
-  started: Started,
+  started: Link,
   signal: AbortSignal,
 ): Promise<Ended> {
   const { world, gate, toolbox, session = state.binding } = state.setup
@@ -173,7 +102,7 @@ async function runAlone(
     log,
     session,
     config: { ...state.config, max_iterations: 1, timeout: durationOf(leftMs) },
-    trustedContext: { ...state.context.trusted_context, delegation: linkOf(state, started) },
+    trustedContext: { ...state.context.trusted_context, delegation: originOf(state, started) },
   })
   await openRun(run, NEVER)
   const deaf = state.onStop(() => run.cancelWithReason(SESSION_ENDED))
@@ -188,30 +117,6 @@ async function runAlone(
   if (failure instanceof Bug) throw failure
   if (run.termination === null) throw unrecorded(failure)
   return { observation, reason: run.termination }
-}
-
-/** The session's intent, member for member, and who the session is. */
-function linkOf({ setup, log }: SessionState, { kind: _, ...link }: Started): JsonObject {
-  const { audit } = log
-  return deepFreeze({
-    ...link,
-    parent_agent_id: setup.principal,
-    ...(audit === null ? {} : { parent_audit: audit }),
-  } as unknown as JsonObject)
-}
-
-/** The record of an end is not raced against anything: a cancel stops the next effect, never the record of the last one. */
-async function finish(state: SessionState, started: Started, { observation, reason }: Ended): Promise<void> {
-  const { run_key, call_id, audit } = started
-  const output = reason === 'Completed' ? (observation?.content ?? '') : ''
-  await state.recorder().commit({
-    kind: 'DelegationFinished',
-    run_key,
-    call_id,
-    audit,
-    reason,
-    output_hash: hexHash(output),
-  })
 }
 
 function unrecorded(cause: unknown): Fault {

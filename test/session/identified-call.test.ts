@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Toolbox } from '../../src/calls/index.ts'
 import { type AgentId, type Hash, hexHash, type InvocationId, newId } from '../../src/core/index.ts'
@@ -557,6 +558,51 @@ describe('a call with an id whose outcome is not known', () => {
   })
 })
 
+describe('any order of calls with ids', () => {
+  const op = fc.record({
+    session: fc.integer({ min: 0, max: 1 }),
+    id: fc.integer({ min: 0, max: 2 }),
+    args: fc.constantFrom({ at: 1 }, { at: 2 }, { forbidden: true }),
+  })
+
+  test('over two sessions runs every id once, for whom asked first, and repeats that answer or refuses', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(op, { maxLength: 8 }), async (ops) => {
+        using project = temporaryProject()
+        const tool = toolOf('look')
+        const opened = [await openSession(project, { tool }), await openSession(project, { tool })]
+        const ids = [idOf(), idOf(), idOf()]
+        const model = new Map<number, { readonly args: string; readonly answer: IdentifiedOutcome }>()
+        let effects = 0
+        for (const [nth, { session, id, args }] of ops.entries()) {
+          const known = model.get(id)
+          const call = callOf(`c${nth}`, 'look', args)
+          const made = (opened[session] as Open).once(ids[id] as InvocationId, call)
+          if (known !== undefined && known.args !== JSON.stringify(args)) {
+            await expect(made).rejects.toMatchObject({ code: 'INVOCATION_CONFLICT' })
+            continue
+          }
+          const answer = await made
+          if (known === undefined) {
+            const denied = 'forbidden' in args
+            effects += denied ? 0 : 1
+            expect(answer).toMatchObject({ kind: 'Recorded', replayed: false, observation: { is_error: denied } })
+            model.set(id, { args: JSON.stringify(args), answer })
+          } else expect(answer).toEqual({ ...known.answer, replayed: true })
+          expect(tool.ran).toHaveLength(effects)
+        }
+        for (const { session, journal } of opened) {
+          await session.close()
+          const tree = await treeOf(journal)
+          expect(runsOf(tree.root).map(({ node }) => node.result)).toEqual(runsOf(tree.root).map(() => 'verified'))
+          await journal.close()
+        }
+      }),
+      { numRuns: 12 },
+    )
+  }, 30_000)
+})
+
 describe('a process that dies at a write of a call with an id', () => {
   /** The whole life of a session with one such call; tells what it wrote to, in order, and how far it came. */
   async function live(
@@ -610,5 +656,5 @@ describe('a process that dies at a write of a call with an id', () => {
       }
     }
     expect([...kinds].sort()).toEqual(['Recorded', 'Unresolved', 'fresh'])
-  })
+  }, 60_000)
 })
