@@ -344,7 +344,7 @@ describe('audit show', () => {
     expect(done.stdout).toContain('+ allowed   system_health  by "default#2"')
     expect(done.stdout).toMatch(/── iteration 2 {2}at \d+ ms ─+\n/)
     expect(done.stdout).toMatch(
-      / {2}2 inferences · 4 tokens · 1 tool call · 0 denials · 0 unknown outcomes · \d+ ms\n$/,
+      / {2}2 inferences · 4 tokens · 1 tool call · 0 denials · 0 unknown · [\d.]+ m?s\n$/,
     )
     expect(done.stdout).not.toContain('\u001b')
     expect(Math.max(...done.stdout.split('\n').map((line) => [...line].length))).toBeLessThanOrEqual(80)

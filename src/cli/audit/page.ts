@@ -139,7 +139,7 @@ export class Page {
       `${toolCalls} tool call${toolCalls === 1 ? '' : 's'}`,
     ]
     const denied = `${denials} denial${denials === 1 ? '' : 's'}`
-    const open = `${unknown} unknown outcome${unknown === 1 ? '' : 's'}`
+    const open = `${unknown} unknown`
     const { paint } = this.#console
     const loud = [denials > 0 ? paint('red', denied) : denied, unknown > 0 ? paint('yellow', open) : open]
     return [`  ${[...parts, ...loud, duration(tookMs)].join(' · ')}`]
