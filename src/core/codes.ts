@@ -128,6 +128,12 @@ export const CODES = {
   FILE_REFUSED: row(403, 77, 'The file tools do not open this'),
   ADDRESS_REFUSED: row(403, 77, 'The name leads to an address that may not be reached from here'),
 
+  // tool servers
+  PROCESS_FAILED: row(500, 71, 'A program cannot be started'),
+  UPSTREAM_UNAVAILABLE: row(503, 69, 'A tool server cannot be used, and nothing was sent to it'),
+  UPSTREAM_CHANGED: row(409, 1, 'A tool of a tool server is not the one that was pinned'),
+  UPSTREAM_FAILED: row(502, 1, 'A tool server broke the protocol or left; what the call did is unknown'),
+
   // runtime API and server
   NOT_CONFIGURED: row(503, 69, 'This runtime is not configured to do that'),
   AGENT_NOT_FOUND: row(404, 1, 'No agent has this id'),

@@ -2,6 +2,8 @@ export { isAddress, type Reach, reachOf } from './addresses.ts'
 export { raceDeadline } from './deadline.ts'
 export { nodeWorld } from './node-world.ts'
 export type {
+  Child,
+  ChildExit,
   Clock,
   Fetch,
   FileFacts,
@@ -13,6 +15,7 @@ export type {
   OpenFile,
   Place,
   Processes,
+  Program,
   Random,
   ServerLimits,
   Threads,

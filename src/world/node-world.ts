@@ -4,6 +4,7 @@ import { createServer } from 'node:http'
 import { availableParallelism } from 'node:os'
 import { nodeClock } from './node-clock.ts'
 import { nodeFiles } from './node-files.ts'
+import { spawnChild } from './node-processes.ts'
 import { request, resolve } from './node-requests.ts'
 import type { Random, World } from './world.ts'
 
@@ -37,6 +38,7 @@ export function nodeWorld(): World {
         const { user, system } = process.cpuUsage()
         return { memoryBytes: process.memoryUsage.rss(), cpuMicros: user + system }
       },
+      spawn: spawnChild,
     },
     threads: { spare: Math.max(0, availableParallelism() - 1) },
   }

@@ -5,6 +5,7 @@
  * Owns the port. `node-world.ts` is the maker for real machines.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { Readable, Writable } from 'node:stream'
 import type { Timestamp } from '../core/index.ts'
 
 export interface World {
@@ -175,6 +176,41 @@ export interface Processes {
   readonly platform: string
   /** Memory and processor use of this process, for health and metrics. */
   usage(): { readonly memoryBytes: number; readonly cpuMicros: number }
+  /**
+   * Starts a program, without a shell, in a process group of its own. Throws `PROCESS_FAILED` when it cannot be started. Its
+   * owner ends it; what is left of its group when this process exits is killed.
+   */
+  spawn(program: Program): Promise<Child>
+}
+
+export interface Program {
+  /** A path, or a name that is looked up in the PATH of `env`. */
+  readonly command: string
+  readonly args: readonly string[]
+  /** Absolute. */
+  readonly cwd: string
+  /** All of its environment: nothing is inherited. */
+  readonly env: Readonly<Record<string, string>>
+}
+
+export interface Child {
+  readonly pid: number
+  /** Each stream has an owner who listens to its errors; a pipe whose reader is gone fails there. */
+  readonly stdin: Writable
+  readonly stdout: Readable
+  readonly stderr: Readable
+  /** Resolves when it has ended; never rejects. */
+  readonly exited: Promise<ChildExit>
+  /**
+   * Ends the whole group: closes its input, asks with SIGTERM after half of `graceMs`, and kills what is left at its end.
+   * Resolves when the child is gone. Idempotent.
+   */
+  end(graceMs: number): Promise<void>
+}
+
+export interface ChildExit {
+  readonly code: number | null
+  readonly signal: string | null
 }
 
 export interface Threads {
