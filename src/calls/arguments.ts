@@ -5,6 +5,8 @@
 import { format, type Schema, Validator } from '@cfworker/json-schema'
 import { Fault, isJsonObject, type Json, type JsonObject, readJson } from '../core/index.ts'
 import type { ToolDefinition } from '../events/index.ts'
+import { checkInThread, type SchemaError } from './schema-thread.ts'
+import { isQuick } from './schema-work.ts'
 
 /** The arguments as a value. Blank text stands for no arguments, because that is what models send for none. */
 export function proposedArguments(name: string, text: string): JsonObject {
@@ -33,19 +35,28 @@ export function checkArguments(definition: ToolDefinition, value: JsonObject): v
     const stranger = Object.keys(value).find((name) => !Object.hasOwn(properties, name))
     if (stranger !== undefined) throw invalid(definition.name, `"${stranger.slice(0, 64)}" is not one of its arguments`)
   }
-  let outcome: ReturnType<Validator['validate']>
-  try {
-    outcome = validatorOf(definition).validate(value)
-  } catch (cause) {
-    throw invalid(definition.name, 'its schema cannot be used', cause)
-  }
-  if (outcome.valid) return
+  const errors = errorsIn(definition, value)
+  const last = errors.at(-1)
+  if (last === undefined) return
   // A member that may not be there at all is told last by a rule without a name; the one before it has the name.
-  const worst = outcome.errors.findLast(({ keyword }) => keyword !== 'false') ?? outcome.errors.at(-1)
-  throw invalid(
-    definition.name,
-    `${outcome.errors.at(-1)?.instanceLocation ?? '#'} breaks the rule ${worst?.keywordLocation ?? '#'}: ${worst?.error ?? 'it does not fit'}`,
-  )
+  const worst = errors.findLast(({ keyword }) => keyword !== 'false') ?? last
+  throw invalid(definition.name, `${last.instanceLocation} breaks the rule ${worst.keywordLocation}: ${worst.error}`)
+}
+
+/** A schema that may be costly is somebody else's more often than not: it is not run where everybody waits. */
+function errorsIn(definition: ToolDefinition, value: JsonObject): readonly SchemaError[] {
+  if (isQuick(definition.parameters, value)) {
+    try {
+      const { valid, errors } = validatorOf(definition).validate(value)
+      return valid ? [] : errors
+    } catch (cause) {
+      throw invalid(definition.name, 'its schema cannot be used', cause)
+    }
+  }
+  const answer = checkInThread(definition.parameters, value)
+  if (answer.kind === 'Checked') return answer.errors
+  const reason = answer.kind === 'Late' ? 'a check against it does not end in time' : answer.message
+  throw invalid(definition.name, 'its schema cannot be used', new Error(reason))
 }
 
 /**
