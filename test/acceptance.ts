@@ -221,5 +221,6 @@ export const ACCEPTANCE: Readonly<Record<string, string>> = {
   'trap:budget-zero': 'Nothing left means nothing left, and an amount that is not finite is refused.',
   'trap:timer-overflow': 'A timer longer than 2^31-1 ms does not fire at once.',
   'trap:request-close-event': 'A request whose body was read is not taken for a client that left.',
+  'trap:foreign-schema': 'A schema of a tool server cannot hold the process, whatever stands in it.',
   'trap:slow-reader': 'A client that does not read is closed once its buffer is full, and the others notice nothing.',
 }

@@ -1,5 +1,6 @@
 export { anthropic } from './anthropic.ts'
 export type { EndpointOptions } from './endpoint.ts'
+export { EventStream } from './event-stream.ts'
 export { openAiCompatible } from './openai-compatible.ts'
 export type {
   Conversation,

@@ -8,7 +8,7 @@ export const FLOORS = [
   ['world', 'dsl', 'events'],
   ['store', 'keys', 'calls', 'providers', 'budget', 'api'],
   ['journal', 'policy', 'tools', 'access'],
-  ['dispatch', 'invocations', 'replay'],
+  ['dispatch', 'invocations', 'replay', 'upstream'],
   ['loop', 'session'],
   ['delegation', 'fleet'],
   ['coordinator', 'scheduler'],

@@ -1,0 +1,75 @@
+/** A tool of a foreign server as one of ours: named for it, judged like any other, and bound to what was pinned. */
+import { checkArguments, type ToolContract } from '../calls/index.ts'
+import { digest, Fault, type Hash, isFault, type JsonObject } from '../core/index.ts'
+import type { ToolDefinition } from '../events/index.ts'
+import type { Tool } from '../tools/index.ts'
+import { fitsFrame } from './connection.ts'
+import type { Definition } from './listing.ts'
+import { entryDigest, exposedName, type UpstreamServer } from './server-entry.ts'
+import type { Upstream } from './upstream.ts'
+
+export const NAME_MAX = 64
+
+/** Why a tool of this name cannot be one of ours, or null. */
+export function nameMisfit(server: string, tool: string, taken: ReadonlySet<string>): string | null {
+  const name = exposedName(server, tool)
+  if (!/^[A-Za-z0-9_-]+$/.test(tool)) return 'its name holds characters other than letters, digits, "_" and "-"'
+  if (name.length > NAME_MAX) return `its name here, "${name}", is longer than ${NAME_MAX} characters`
+  return taken.has(name) ? `another tool is called "${name}"` : null
+}
+
+/** Why its schema cannot be used, or null. Checking it costs no more than checking arguments. */
+export function schemaMisfit(server: string, definition: Definition): string | null {
+  try {
+    checkArguments(definitionOf(server, definition), {})
+    return null
+  } catch (error) {
+    // A fault with a cause speaks about the schema; one without says only that the tool needs arguments.
+    if (!isFault(error, 'CALL_INVALID')) throw error
+    return error.cause === undefined ? null : 'its input schema cannot be used'
+  }
+}
+
+export function upstreamTool(upstream: Upstream, pinned: Definition, pinnedDigest: Hash): Tool {
+  const { server } = upstream
+  const definition = definitionOf(server.name, pinned)
+  return {
+    definition,
+    contract: contractOf(server, definition.name, pinnedDigest),
+    resolve: (args) => {
+      const hindrance = upstream.hindrance(pinned.name)
+      if (hindrance !== null) throw hindrance
+      if (!fitsFrame({ name: pinned.name, arguments: args })) {
+        throw new Fault('CALL_INVALID', {
+          message: `Cannot prepare the call of "${definition.name}": it is longer than a message to a tool server may be`,
+          hint: 'Call the tool again with less',
+        })
+      }
+      return { resolved: { mcp: placeOf(server, pinned.name) } }
+    },
+    run: (args, call) => upstream.call(pinned.name, args, call),
+  }
+}
+
+function definitionOf(server: string, { name, description, inputSchema }: Definition): ToolDefinition {
+  return { name: exposedName(server, name), description: description ?? '', parameters: inputSchema }
+}
+
+function contractOf(server: UpstreamServer, name: string, pinnedDigest: Hash): ToolContract {
+  return {
+    name,
+    version: '',
+    digest: digest({ server: entryDigest(server), tool: pinnedDigest }),
+    action_type: 'Action',
+    action_id: `tool_call::${name}`,
+    resource_type: 'Resource',
+    resource_id: 'default',
+    requires_approval: server.approval,
+  }
+}
+
+/** What policy and approvers see of where the call goes. */
+function placeOf(server: UpstreamServer, tool: string): JsonObject {
+  const place = { server: server.name, tool, risk: server.risk, transport: server.transport }
+  return server.transport === 'http' ? { ...place, url: server.url } : { ...place, command: server.command }
+}
