@@ -26,6 +26,8 @@ export interface Leaf<O> {
   /** As commander spells them: `<id>`, `[text...]`. */
   readonly args?: readonly (readonly [spelling: string, help: string])[]
   readonly options?: readonly Option[]
+  /** What its parent does when no command of it is named. */
+  readonly isDefault?: true
   readonly action: Action<O>
 }
 
@@ -47,5 +49,5 @@ export function addCommand<O>(parent: Command, exit: ExitCode, leaf: Leaf<O>): v
       .filter((part): part is string => typeof part === 'string')
     exit.code = await leaf.action(command.opts() as O & CommonOptions, args)
   })
-  parent.addCommand(command)
+  parent.addCommand(command, { isDefault: leaf.isDefault === true })
 }

@@ -17,6 +17,7 @@ const COMMANDS: { readonly [name: string]: () => Promise<{ readonly register: Re
   audit: () => import('./audit/audit.ts'),
   invocation: () => import('./invocation.ts'),
   policy: () => import('./policy/policy.ts'),
+  mcp: () => import('./mcp/mcp.ts'),
   dsl: () => import('./dsl/dsl.ts'),
   fmt: () => import('./fmt.ts'),
   doctor: () => import('./doctor.ts'),

@@ -22,6 +22,8 @@ export interface ProjectFile {
 
 /** What other runtimes read: whole tables, and members of tables. */
 const UNREAD = new Set(['schemapin', 'sandbox', 'storage', 'http', 'managed_cli', 'runtime.mode', 'runtime.hot_reload'])
+/** Tables that another reader of the same file is strict about. */
+const ELSEWHERE = new Set(['mcp.servers'])
 /** What may stand there only with the one value that this runtime has. */
 const FIXED: Readonly<Record<string, readonly string[]>> = {
   'policy.engine': ['cedar'],
@@ -45,7 +47,7 @@ export async function readProjectFile(world: World, root: string, known: Readonl
       const place = `${table}.${name}`
       if (known.has(place)) members.set(place, value)
       else if (UNREAD.has(place)) unread.push(place)
-      else requireFixed(place, value)
+      else if (!ELSEWHERE.has(place)) requireFixed(place, value)
     }
   }
   return { members, unread }

@@ -5,15 +5,17 @@
 import { type Command, Option } from 'commander'
 import { CODES, Fault, type InvocationId, idOrNull, newId } from '../core/index.ts'
 import { type DelegationTarget, findAgentSource, runnableAgent } from '../delegation/index.ts'
-import { type AgentRun, type Project, runAgent } from '../runtime/index.ts'
+import { type AgentRun, openUpstreams, type Project, runAgent, type Upstreams } from '../runtime/index.ts'
 import { addCommand, type Cli, type CommonOptions, type ExitCode } from './cli.ts'
 import { type Config, optionsFor, readConfig } from './config.ts'
 import { findProject } from './find-project.ts'
+import { toolServerVariables } from './mcp/variables.ts'
 import { chooseModel } from './model.ts'
 import { RunTeller } from './run-teller.ts'
 import { inputText } from './standard-input.ts'
 import { readyMadeOf } from './tool-settings.ts'
 import { openGateBanner } from './up-banner.ts'
+import { noteUpstreams } from './upstream-news.ts'
 
 const ITERATIONS_MAX = 1000
 
@@ -67,6 +69,12 @@ interface Ready {
 async function governed(cli: Cli, { config, ...ready }: Ready, teller: RunTeller): Promise<number> {
   const { world, console } = cli
   const cancel = new AbortController()
+  let upstreams: Upstreams | null = null
+  const tools = async () => {
+    const env = await toolServerVariables(cli, ready.project.root)
+    upstreams = await openUpstreams(world, ready.project, { env, report: (news) => noteUpstreams(console, news) })
+    return upstreams.tools()
+  }
   const stopListening = console.onInterrupt(() => {
     if (cancel.signal.aborted) return
     teller.cancelling()
@@ -78,6 +86,7 @@ async function governed(cli: Cli, { config, ...ready }: Ready, teller: RunTeller
         world,
         ...ready,
         readyMade: readyMadeOf(config, config.headerVariables),
+        tools,
         provider: async () => (await chooseModel(world, ready.project, config)).provider,
         ...(config.insecureAllowAll ? { insecureAllowAll: openGate(cli) } : {}),
         onPolicies: (news) => teller.policies(news),
@@ -91,6 +100,7 @@ async function governed(cli: Cli, { config, ...ready }: Ready, teller: RunTeller
   } finally {
     stopListening()
     teller.stop()
+    await (upstreams as Upstreams | null)?.close()
   }
 }
 

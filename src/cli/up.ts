@@ -9,17 +9,19 @@ import type { Command } from 'commander'
 import { CODES } from '../core/index.ts'
 import { type AgentRegistry, shownName } from '../delegation/index.ts'
 import type { PolicyNews } from '../policy/index.ts'
-import { openRuntime, type Service, serve } from '../runtime/index.ts'
+import { openRuntime, openUpstreams, type Service, serve } from '../runtime/index.ts'
 import { type Log, RATE_LIMIT, stderrLog } from '../server/index.ts'
 import { accessOf } from './access.ts'
 import { addCommand, type Cli, type CommonOptions, type ExitCode } from './cli.ts'
 import { type Config, optionsFor, readConfig, SETTING_NAMES } from './config.ts'
 import { findProject } from './find-project.ts'
+import { toolServerVariables } from './mcp/variables.ts'
 import { chooseModel } from './model.ts'
 import { logPolicies } from './policy-news.ts'
 import { type Stopping, watchForTheEnd } from './the-end.ts'
 import { readyMadeOf } from './tool-settings.ts'
 import { banner, openGateBanner } from './up-banner.ts'
+import { logUpstreams } from './upstream-news.ts'
 
 export function register(program: Command, cli: Cli, exit: ExitCode): void {
   addCommand<object>(program, exit, {
@@ -41,11 +43,16 @@ async function up(cli: Cli, options: CommonOptions): Promise<number> {
   try {
     const model = await chooseModel(world, project, config)
     let policies: PolicyNews | null = null
+    await using upstreams = await openUpstreams(world, project, {
+      env: await toolServerVariables(cli, project.root),
+      report: (news) => logUpstreams(log, news),
+    })
     const runtime = await openRuntime({
       world,
       project: project.root,
       provider: model.provider,
       readyMade: readyMadeOf(config, config.headerVariables),
+      tools: upstreams.tools(),
       onPolicies: (news) => {
         policies = news
         logPolicies(log, news)

@@ -148,7 +148,18 @@ export {
   type ToolSpec,
   type TypedCall,
 } from '../tools/index.ts'
+export type {
+  HttpServer,
+  ServerEntry,
+  StdioServer,
+  UpstreamNews,
+  UpstreamParts,
+  UpstreamServer,
+  Upstreams,
+} from '../upstream/index.ts'
 export {
+  type Child,
+  type ChildExit,
   type Clock,
   type Fetch,
   type FileFacts,
@@ -161,6 +172,7 @@ export {
   type OpenFile,
   type Place,
   type Processes,
+  type Program,
   type Random,
   type ServerLimits,
   type Threads,
@@ -173,3 +185,4 @@ export { type AgentRun, type AgentRunOptions, RUN_SCOPE, runAgent } from './run-
 export type { RunResult } from './run-result.ts'
 export { COORDINATOR_LIMITS, openRuntime, type Runtime, type RuntimeOptions } from './runtime.ts'
 export { type ServeOptions, type Service, serve } from './serve.ts'
+export { openUpstreams, type UpstreamOptions } from './upstreams.ts'

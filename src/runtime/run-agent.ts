@@ -55,6 +55,8 @@ export interface AgentRunOptions {
   readonly readyMade?: ReadyMadeTools
   /** What the monitoring tools look at. Default: this process. */
   readonly api?: RuntimeApi
+  /** Tools beside the monitoring tools. Asked for only before a run that is new; when it throws, nothing is claimed. */
+  readonly tools?: () => Promise<readonly Tool[]>
   /** Told where the evidence lies, before the model is asked anything. What it throws is its own affair. */
   readonly onOpened?: (audit: AuditReference) => void
   /** Shown each entry once it is durable. */
@@ -86,13 +88,18 @@ export async function runAgent(options: AgentRunOptions, signal: AbortSignal): P
   const known = await claims.lookup(request, signal)
   if (known.kind !== 'NotFound') return existing(known)
   const provider = typeof options.provider === 'function' ? await options.provider() : options.provider
+  const tools = (await options.tools?.()) ?? []
   const readyMade = await readyMadeTools(options.readyMade ?? {}, world)
   const watched = options.gate === undefined ? await projectGate(options) : null
   try {
     const opened = await claims.open(request, signal)
     if (opened.kind !== 'Fresh') return existing(opened) // somebody was faster
     const gate = options.gate ?? (watched as Gate)
-    return await runClaimed(options, { owner: opened.owner, provider, gate, config, readyMade }, signal)
+    return await runClaimed(
+      options,
+      { owner: opened.owner, provider, tools: [...readyMade, ...tools], gate, config },
+      signal,
+    )
   } finally {
     watched?.[Symbol.dispose]()
   }
@@ -128,9 +135,9 @@ function requestOf({ target, input }: AgentRunOptions, { max_iterations }: LoopC
 interface Claimed {
   readonly owner: ClaimOwner
   readonly provider: Provider
+  readonly tools: readonly Tool[]
   readonly gate: Gate
   readonly config: LoopConfig
-  readonly readyMade: readonly Tool[]
 }
 
 async function runClaimed(options: AgentRunOptions, claimed: Claimed, signal: AbortSignal): Promise<AgentRun> {
@@ -163,7 +170,7 @@ function quietly(tell: () => void): void {
 
 async function loopOf(
   options: AgentRunOptions,
-  { owner, provider, gate, config, readyMade }: Claimed,
+  { owner, provider, tools, gate, config }: Claimed,
   log: EventLog,
   signal: AbortSignal,
 ): Promise<LoopResult> {
@@ -181,7 +188,7 @@ async function loopOf(
         principal: owner.principal,
         provider,
         gate,
-        toolbox: restrictedBy(toolbox({ tools: [...monitoringTools(api), ...readyMade] }, world), policy),
+        toolbox: restrictedBy(toolbox({ tools: [...monitoringTools(api), ...tools] }, world), policy),
         log,
         config,
         messages: [

@@ -2,12 +2,14 @@
  * What the agents of a project call each other: the effects that a rule may name, and what became of each name. Read once a
  * command. A folder that cannot be used says why, and then no name is called unknown, because nobody knows.
  */
+import { dirname } from 'node:path'
 import { unconfiguredApi } from '../../api/index.ts'
 import { Fault } from '../../core/index.ts'
 import { type AgentFile, type AgentRegistry, buildRegistry, readAgentFolder } from '../../delegation/index.ts'
 import { agentsOf, parse } from '../../dsl/index.ts'
 import { monitoringTools, READY_MADE_NAMES } from '../../tools/index.ts'
 import type { World } from '../../world/index.ts'
+import { servedNames } from '../mcp/served-names.ts'
 
 export interface ProjectNames {
   /** Without links, or null where the project has no folder of agents. */
@@ -17,19 +19,22 @@ export interface ProjectNames {
   readonly problem: Fault | null
   /** Declared names, usable or not. */
   readonly declared: ReadonlySet<string>
+  /** Names of the tools of foreign servers, as far as configuration and pins tell them. */
+  readonly served: readonly string[]
   /** Files of the folder that the project does not read, each with why. */
   readonly rejections: ReadonlyMap<string, string>
 }
 
 export async function projectNames(world: World, agentFolder: string): Promise<ProjectNames> {
   const folder = await world.files.realpath(agentFolder)
-  const nothing = { folder, declared: new Set<string>(), rejections: new Map<string, string>() }
+  const served = await servedNames(world, dirname(agentFolder))
+  const nothing = { folder, served, declared: new Set<string>(), rejections: new Map<string, string>() }
   if (folder === null) return { ...nothing, registry: buildRegistry({ files: [], unread: null }), problem: null }
   try {
     const found = await readAgentFolder(world, agentFolder) // by its own name, so that a link is seen
     const declared = new Set(found.files.flatMap(declaredIn))
     const rejections = new Map(found.files.flatMap((file) => rejectionOf(file)))
-    return { folder, registry: buildRegistry(found), problem: null, declared, rejections }
+    return { folder, registry: buildRegistry(found), problem: null, served, declared, rejections }
   } catch (error) {
     if (error instanceof Fault) return { ...nothing, registry: null, problem: error }
     throw error
@@ -47,8 +52,8 @@ function rejectionOf(file: AgentFile): readonly (readonly [string, string])[] {
 }
 
 /** What a rule of these sources may name: the tools that a run has or could be given, the agents, and the admission of a managed one. */
-export function knownEffects({ declared }: ProjectNames, siblings: readonly string[]): ReadonlySet<string> {
+export function knownEffects({ declared, served }: ProjectNames, siblings: readonly string[]): ReadonlySet<string> {
   const targets = [...declared, ...siblings].map((name) => `delegate::${name}`)
   const tools = monitoringTools(unconfiguredApi({})).map(({ definition }) => definition.name)
-  return new Set([...tools, ...READY_MADE_NAMES, ...targets, 'claude_code'])
+  return new Set([...tools, ...READY_MADE_NAMES, ...served, ...targets, 'claude_code'])
 }

@@ -1,0 +1,13 @@
+/** The environment that tool servers are given names from: ours, and beneath it what `.env` may hold. */
+import type { World } from '../../world/index.ts'
+import type { Cli } from '../cli.ts'
+import { readEnvFile } from '../project-files.ts'
+
+type Variables = Readonly<Record<string, string | undefined>>
+
+export async function toolServerVariables(
+  { world, env }: { world: World } & Pick<Cli, 'env'>,
+  root: string,
+): Promise<Variables> {
+  return { ...(await readEnvFile(world, root)).variables, ...env }
+}
