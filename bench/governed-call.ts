@@ -1,6 +1,7 @@
 /**
- * The governed call: an iteration of the loop with one tool call, and a call of a broker, each beside its floor program,
- * alone and 64 at a time, a journal file each. Creating and closing the files is left out on both sides.
+ * The governed call: an iteration of the loop with one tool call, and a call of a tool session, each beside its floor program,
+ * alone and 64 at a time, a journal file each. Creating and closing the files is left out on both sides; start and end of
+ * run and session are shared among their calls.
  */
 import { generateKeyPairSync } from 'node:crypto'
 import { closeSync, openSync } from 'node:fs'
@@ -24,7 +25,10 @@ export const governedCalls: readonly Bench[] = [
   },
   {
     name: 'broker call',
-    measure: (context) => measure(context, 'broker call', (work, log, calls) => work.session(log, calls)),
+    measure: async (context) => [
+      ...(await measure(context, 'broker call', (work, log, calls) => work.session(log, calls))),
+      ...(await againstDirect(context)),
+    ],
   },
 ]
 
@@ -55,7 +59,7 @@ interface Parts {
 type Cost = { wallMs: number; cpuMs: number }
 
 /** Runs at once, each into a journal of its own; what is returned is the cost of one call. */
-async function ours({ work, job, calls, folder }: Parts, runs: number): Promise<Cost> {
+async function ours({ work, job, calls, folder }: Omit<Parts, 'name' | 'floor'>, runs: number): Promise<Cost> {
   const journals: Journal[] = []
   for (let run = 0; run < runs; run += 1) {
     journals.push(await createJournal(work.world, { directory: join(folder, 'governed'), principal: work.principal }))
@@ -139,6 +143,35 @@ async function manyAtOnce(context: Context, parts: Parts, rateAlone: number): Pr
     }),
     cpuResult(`${parts.name}, ${runs} at a time, processor`, cpu),
   ]
+}
+
+/** What governance adds to a tool that does nothing: the price of decision, evidence and durability by themselves. */
+async function againstDirect(context: Context): Promise<readonly Result[]> {
+  const work = workload()
+  const folder = freshFolder(context, 'direct')
+  const calls = context.quick ? 2 : CALLS
+  const many = context.quick ? 4 : AT_ONCE
+  const job: Job = (_, log, count) => work.session(log, count)
+  const parts = { job, calls, work, folder }
+  const direct = async (sessions: number): Promise<number> => {
+    const spent = await timed(() => Promise.all(Array.from({ length: sessions }, () => work.direct(calls))))
+    return spent.wallMs / sessions / calls
+  }
+  const governed = async (sessions: number): Promise<number> => (await ours(parts, sessions)).wallMs
+  await governed(many) // warm
+  const row = async (sessions: number): Promise<readonly Result[]> => {
+    const { value, floor } = await compare(
+      context,
+      () => governed(sessions),
+      () => direct(sessions),
+    )
+    const where = sessions === 1 ? 'one session' : `${sessions} sessions`
+    return [
+      resultOf({ name: `calls through ${where}`, value: 1000 / value, unit: 'calls/s' }),
+      resultOf({ name: `over a direct call, ${where}`, value: value - floor, unit: 'ms', floor }),
+    ]
+  }
+  return [...(await row(1)), ...(await row(many))]
 }
 
 /** Reported beside the wall: processor time hardly feels a busy neighbour, so it shows a change that the wall hides. */

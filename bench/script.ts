@@ -66,7 +66,7 @@ function digestedBy(event: NewEntry['event'], settings: unknown): readonly unkno
     case 'PolicyEvaluated':
       return [
         ...(event.approved_calls ?? []).map(({ action, contract }) => ({ action, contract })), // the fingerprints
-        ...(settings === null ? [] : [settings]), // the binding, once an iteration; a broker session has one for all
+        ...(settings === null ? [] : [settings]), // the binding, once an iteration
       ]
     case 'ToolBatchCompleted':
       return event.observations

@@ -1,27 +1,27 @@
 /**
  * The job that is measured: one run asks for trivial tool calls, one after another, with a model that answers at once; and
- * the same calls as broker calls, a batch of one each. Everything but model and tool is the real thing.
+ * the same calls by a client of a governed tool session. Everything but model and tool is the real thing.
  */
-import type { RunContext, Toolbox } from '../src/calls/index.ts'
-import { type AgentId, assert, deepFreeze, newId } from '../src/core/index.ts'
-import { dispatchBatch } from '../src/dispatch/index.ts'
-import { DEFAULT_LOOP_CONFIG, type EventLog, Recorder } from '../src/events/index.ts'
+import { type AgentId, assert, newId } from '../src/core/index.ts'
+import { DEFAULT_LOOP_CONFIG, type EventLog } from '../src/events/index.ts'
 import { type LoopResult, runLoop } from '../src/loop/index.ts'
 import { CedarEngine, cedarGate, type Gate } from '../src/policy/index.ts'
 import type { Conversation, InferenceOptions, InferenceResponse, Provider } from '../src/providers/index.ts'
+import { GovernedToolSession } from '../src/session/index.ts'
 import { toolbox } from '../src/tools/index.ts'
 import { nodeWorld, type World } from '../src/world/index.ts'
 
 const POLICY = 'permit(principal, action in [Action::"tool_call::look", Action::"respond"], resource);'
-const DAY_MS = 86_400_000
 
 export interface Workload {
   readonly world: World
   readonly principal: AgentId
   /** One run of the loop: so many tool calls, then a reply. */
   run(log: EventLog, calls: number): Promise<LoopResult>
-  /** One session of a broker: so many batches of one call. */
+  /** One session of a broker's client, from its start to its end: so many calls, one after another. */
   session(log: EventLog, calls: number): Promise<void>
+  /** The same calls of the same tool, and nothing around them. */
+  direct(calls: number): Promise<void>
 }
 
 export interface WorkloadParts {
@@ -40,7 +40,7 @@ export function workload(parts: WorkloadParts = {}): Workload {
     engine: parts.engine ?? new CedarEngine(),
   })
   const box = toolbox({ tools: [LOOK] }, world)
-  const config = { ...DEFAULT_LOOP_CONFIG, timeout: { secs: 3600, nanos: 0 } }
+  const config = { ...DEFAULT_LOOP_CONFIG, max_iterations: 1000, timeout: { secs: 3600, nanos: 0 } }
   return {
     world,
     principal,
@@ -66,35 +66,29 @@ export function workload(parts: WorkloadParts = {}): Workload {
     },
     async session(log, calls) {
       const never = new AbortController().signal
-      const scope = sessionScope(world, principal, gate, box, log)
-      const run: RunContext = deepFreeze({
-        agent_id: principal,
-        started_at: world.clock.wall(),
-        iteration: 0,
-        trusted_context: {},
-        config,
-      })
+      const session = await GovernedToolSession.start({ world, principal, gate, toolbox: box, log, config })
       for (let call = 0; call < calls; call += 1) {
-        const [seen] = await dispatchBatch(scope, [action(call)], run, never)
-        assert(seen?.is_error === false, 'a measured call is allowed and succeeds')
+        const { call_id, name } = action(call).ToolCall
+        const seen = await session.call({ call_id, name, arguments: argumentsOf(call) }, never)
+        assert(!seen.is_error, 'a measured call is allowed and succeeds')
+      }
+      await session.close()
+    },
+    async direct(calls) {
+      for (let call = 0; call < calls; call += 1) {
+        const seen = await LOOK.run(argumentsOf(call))
+        assert(seen !== '', 'a measured call succeeds')
       }
     },
   }
 }
 
-function sessionScope(world: World, principal: AgentId, gate: Gate, box: Toolbox, log: EventLog) {
-  return {
-    world,
-    recorder: new Recorder(log, principal, () => world.clock.wall()),
-    toolbox: box,
-    gate,
-    offered: box.definitions(),
-    deadlineMs: world.clock.monotonicMs() + DAY_MS,
-  }
+function argumentsOf(call: number): { readonly direction: string; readonly distance: number } {
+  return { direction: 'north', distance: call }
 }
 
 function action(call: number) {
-  return { ToolCall: { call_id: `call-${call}`, name: 'look', arguments: `{"direction":"north","distance":${call}}` } }
+  return { ToolCall: { call_id: `call-${call}`, name: 'look', arguments: JSON.stringify(argumentsOf(call)) } }
 }
 
 const LOOK = {
@@ -107,7 +101,7 @@ const LOOK = {
       required: ['direction', 'distance'],
     },
   },
-  run: async () => 'A wide green field, a river behind it, and a mill.',
+  run: async (_args: object) => 'A wide green field, a river behind it, and a mill.',
 }
 
 function model(calls: number, asked: WorkloadParts['asked']): Provider {
