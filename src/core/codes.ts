@@ -7,9 +7,12 @@ export interface CodeRow {
   readonly exit: number
   /** Public: shown by doors in place of a message that could name a path or a value. */
   readonly says: string
+  /** How the code is spelled over HTTP, where clients know another spelling: they also know the sentence. */
+  readonly wire?: string
 }
 
-const row = (http: number, exit: number, says: string): CodeRow => ({ http, exit, says })
+const row = (http: number, exit: number, says: string, wire?: string): CodeRow =>
+  wire === undefined ? { http, exit, says } : { http, exit, says, wire }
 
 export const CODES = {
   // input at a door
@@ -90,6 +93,11 @@ export const CODES = {
   POLICY_ENGINE: row(500, 70, 'The policy engine failed'),
   SURFACE_UNKNOWN: row(409, 1, 'It is not known which surface a run belonged to'),
 
+  // approvals
+  APPROVAL_NOT_FOUND: row(404, 1, 'Held action not found', 'not_found'),
+  APPROVAL_RESOLVED: row(409, 1, 'Held action already resolved', 'already_resolved'),
+  APPROVAL_EXPIRED: row(410, 1, 'Held action expired', 'expired'),
+
   // agents
   SOURCE_INVALID: row(422, 65, 'The source of an agent cannot be used'),
   AGENT_UNKNOWN: row(404, 1, 'The project has no agent of this name'),
@@ -106,6 +114,12 @@ export const CODES = {
   CALL_ID_USED: row(409, 1, 'The id of the call was used before in this session'),
   CALL_UNCONFIRMED: row(409, 2, 'Whether the call took effect is not known'),
   HOST_ACTION_REFUSED: row(409, 1, 'The action of the host was not admitted to the session'),
+
+  // broker
+  APPROVAL_PENDING: row(409, 75, 'A person has to approve the call before it can run'),
+  TOOL_UNKNOWN: row(404, 1, 'The session has no tool of this name'),
+  POLICY_DENIED: row(403, 77, 'Policy does not allow the call'),
+  APPROVAL_UNKNOWN: row(404, 1, 'The session has no held call of this id'),
 
   // calls, budget, loop, providers
   CALL_INVALID: row(422, 65, 'The proposed call is not valid'),

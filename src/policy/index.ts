@@ -1,3 +1,20 @@
+export { ESCALATION_TIMEOUT_MS, type EscalationOptions, escalationGate } from './approvals/escalation-gate.ts'
+export {
+  type Approver,
+  type GivenDecision,
+  type HeldAction,
+  heldActionShape,
+  type Presented,
+  type QueueChange,
+  type WaitEnd,
+} from './approvals/held-action.ts'
+export { HELD_LIFETIME_MS, type HeldOptions, heldGate } from './approvals/held-gate.ts'
+export type { Asked, Notifier } from './approvals/notifier.ts'
+export { ApprovalQueue } from './approvals/queue.ts'
+export type { HoldAnswer, HoldRequest, PresentedCall, QueueOptions } from './approvals/queue-calls.ts'
+export { QUEUE_LIMITS, type QueueLimits } from './approvals/queue-limits.ts'
+export { reviewDigest, reviewText, terminalReview } from './approvals/review-text.ts'
+export { unattendedGate } from './approvals/unattended-gate.ts'
 export { type ApprovalParts, giveApproval } from './approvals.ts'
 export { type Candidate, type CandidateOptions, openCandidate } from './candidate.ts'
 export { CedarEngine, sharedEngine } from './cedar-engine.ts'

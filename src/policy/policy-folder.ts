@@ -17,7 +17,7 @@ const FILES_MAX = 1024
 const ATTEMPTS_MAX = 3
 
 /** The names under which Symbiont's own surfaces look for policies. Any other plain folder name works as well. */
-export const SURFACES = ['run', 'coordinator', 'http-input', 'managed-cli', 'eval', 'shell'] as const
+export const SURFACES = ['run', 'coordinator', 'mcp-server', 'http-input', 'managed-cli', 'eval', 'shell'] as const
 
 export type PolicyReading = {
   readonly marks: Marks

@@ -5,6 +5,7 @@ export type {
   Child,
   ChildExit,
   Clock,
+  ControllingTerminal,
   Fetch,
   FileFacts,
   FileKind,

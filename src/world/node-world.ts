@@ -6,6 +6,7 @@ import { nodeClock } from './node-clock.ts'
 import { nodeFiles } from './node-files.ts'
 import { spawnChild } from './node-processes.ts'
 import { request, resolve } from './node-requests.ts'
+import { nodeTerminal } from './node-terminal.ts'
 import type { Random, World } from './world.ts'
 
 export function nodeWorld(): World {
@@ -39,6 +40,7 @@ export function nodeWorld(): World {
         return { memoryBytes: process.memoryUsage.rss(), cpuMicros: user + system }
       },
       spawn: spawnChild,
+      terminal: nodeTerminal,
     },
     threads: { spare: Math.max(0, availableParallelism() - 1) },
   }

@@ -181,6 +181,19 @@ export interface Processes {
    * owner ends it; what is left of its group when this process exits is killed.
    */
   spawn(program: Program): Promise<Child>
+  /** Opens the terminal that controls this process, which standard input need not be; null when there is none. */
+  terminal(): Promise<ControllingTerminal | null>
+}
+
+/** One asks at a time. Its owner closes it. */
+export interface ControllingTerminal extends AsyncDisposable {
+  /** As it is: whoever writes what others wrote escapes it first. A terminal that hung up takes nothing. */
+  write(text: string): Promise<void>
+  /**
+   * The next line that is typed after the call, without its end; null when it is longer than `bytesMax`, or there is nobody
+   * any more. Rejects with the signal's reason.
+   */
+  readLine(bytesMax: number, signal: AbortSignal): Promise<string | null>
 }
 
 export interface Program {
