@@ -5,7 +5,7 @@
 import type { IncomingMessage } from 'node:http'
 import { Fault } from '../core/index.ts'
 import type { Clock } from '../world/index.ts'
-import { type Block, chargedUnit, clientAddress, parseBlocks } from './address.ts'
+import { type Block, chargedUnit, clientAddress, isLoopback, parseBlocks } from './address.ts'
 import { malformed } from './http-faults.ts'
 import { type RateLimit, RateLimiter } from './rate-limiter.ts'
 
@@ -15,6 +15,8 @@ export type FrontDoorSettings = {
   readonly rateLimit: RateLimit | null
   /** Exact origins of web pages that may ask. Empty: none may. */
   readonly corsOrigins: readonly string[]
+  /** Where the server listens. */
+  readonly host: string
 }
 
 const PROBES = new Set(['/api/v1/health', '/api/v1/health/live', '/api/v1/health/ready'])
@@ -23,6 +25,8 @@ const PREFLIGHT_SECONDS = 600
 export class FrontDoor {
   readonly #trusted: readonly Block[]
   readonly #origins: ReadonlySet<string>
+  /** True where every honest client names this machine, because no other can reach it and no proxy stands in front. */
+  readonly #isLocal: boolean
   readonly #limiter: RateLimiter | null
   /** Apart, so that a busy client behind the same proxy cannot make the probes fail. */
   readonly #probes: RateLimiter | null
@@ -30,6 +34,7 @@ export class FrontDoor {
   constructor(settings: FrontDoorSettings, clock: Clock) {
     this.#trusted = parseBlocks(settings.trustedProxies)
     this.#origins = new Set(settings.corsOrigins)
+    this.#isLocal = isLoopback(settings.host) && this.#trusted.length === 0
     this.#limiter = settings.rateLimit && new RateLimiter(settings.rateLimit, clock)
     this.#probes = settings.rateLimit && new RateLimiter(settings.rateLimit, clock)
   }
@@ -76,6 +81,19 @@ export class FrontDoor {
     }
   }
 
+  /**
+   * A page of a foreign origin, and on a local server a request under a foreign name: a page whose own name was made to
+   * point here would otherwise be of our origin (DNS rebinding).
+   */
+  refuseForeignPage(request: IncomingMessage): void {
+    this.refuseForeignOrigin(request)
+    if (!this.#isLocal || isLoopback(hostIn(request.headers.host ?? ''))) return
+    throw new Fault('ORIGIN_REFUSED', {
+      message: 'Cannot serve the request: it names another host, and this server is for this machine only',
+      hint: 'Reach it as 127.0.0.1 or localhost, or name the proxy in front of it in SYMBIONT_TRUSTED_PROXIES',
+    })
+  }
+
   /** A page may open a socket only from a listed origin, because browsers do not ask before they connect. */
   refuseForeignOrigin(request: IncomingMessage): void {
     const { origin } = request.headers
@@ -85,6 +103,11 @@ export class FrontDoor {
       hint: 'Add the origin to SYMBIONT_CORS_ORIGINS, exactly as the browser sends it',
     })
   }
+}
+
+/** The host of a Host header, without port and brackets. */
+function hostIn(header: string): string {
+  return /^\[([^\]]*)\](?::\d*)?$/.exec(header)?.[1] ?? header.replace(/:\d*$/, '')
 }
 
 export function isPreflight(request: IncomingMessage): boolean {

@@ -27,6 +27,7 @@ import type { Log } from './log.ts'
 import type { Route } from './mount.ts'
 import { type Refusal, refusalOf, refuseSocket, SECURITY_HEADERS } from './refusal.ts'
 import { agentOf, RouteFailure } from './routes.ts'
+import { OpenStreams, streamAnswer } from './stream.ts'
 import { type Visit, Visits } from './visits.ts'
 
 export type HttpAppParts = {
@@ -45,6 +46,8 @@ export type HttpApp = {
   isAnswering(socket: Duplex): boolean
   /** Resolves when no admitted request is without its answer. */
   idle(): Promise<void>
+  /** Ends the answers that would go on for as long as the server does. */
+  endStreams(): void
   /** Aborts the work of every request that is still running. */
   stop(): void
 }
@@ -55,6 +58,7 @@ const PARAM_CHARS_MAX = 512
 export async function buildHttpApp(parts: HttpAppParts, world: World): Promise<HttpApp> {
   const visits = new WeakMap<IncomingMessage, Visit>()
   const active = new Visits()
+  const streams = new OpenStreams()
   const holder: { server: Server | null } = { server: null }
   const app = fastify({
     serverFactory: (handler) => {
@@ -104,7 +108,7 @@ export async function buildHttpApp(parts: HttpAppParts, world: World): Promise<H
     return send(reply, refusal)
   })
   app.setNotFoundHandler((request, reply) => send(reply, refusalOf(notFound(request.raw, parts.routes))))
-  for (const route of parts.routes) add(app, route, parts, visits)
+  for (const route of parts.routes) add(app, route, { ...parts, streams }, visits)
   await app.ready()
   assert(holder.server !== null, 'the framework asked for its server')
   return {
@@ -112,6 +116,7 @@ export async function buildHttpApp(parts: HttpAppParts, world: World): Promise<H
     server: holder.server,
     isAnswering: (socket) => active.holds(socket),
     idle: () => active.ended(),
+    endStreams: () => streams.endAll(),
     stop: () => {
       for (const visit of active) visit.work.abort(shuttingDown())
     },
@@ -155,7 +160,16 @@ function protect(response: ServerResponse): void {
   response.setHeader('cache-control', 'no-store')
 }
 
-function add(app: FastifyInstance, route: Route, parts: HttpAppParts, visits: WeakMap<IncomingMessage, Visit>): void {
+interface RouteSurroundings extends HttpAppParts {
+  readonly streams: OpenStreams
+}
+
+function add(
+  app: FastifyInstance,
+  route: Route,
+  parts: RouteSurroundings,
+  visits: WeakMap<IncomingMessage, Visit>,
+): void {
   const bodyBytesMax = route.bodyBytesMax ?? parts.limits.bodyBytesMax
   app.route({
     method: route.method,
@@ -166,6 +180,7 @@ function add(app: FastifyInstance, route: Route, parts: HttpAppParts, visits: We
       const visit = visits.get(request.raw)
       assert(visit !== undefined, 'a routed request came through the front door')
       visit.route = route.path
+      if (route.foreignPages === 'refused') parts.front.refuseForeignPage(request.raw)
       if (Number(request.headers['content-length'] ?? 0) > bodyBytesMax) throw tooLarge()
       if (route.access === 'public') return
       const caller = await authenticateHttp(request.raw.headers, parts.keys)
@@ -187,6 +202,19 @@ function add(app: FastifyInstance, route: Route, parts: HttpAppParts, visits: We
         },
         visit.work.signal,
       )
+      if ('takeOver' in answer) {
+        reply.hijack()
+        answer.takeOver(reply.raw)
+        return reply
+      }
+      const { stream } = answer
+      if (stream !== undefined && request.method !== 'HEAD') {
+        reply.hijack()
+        await streamAnswer(reply.raw, { ...answer, stream }, parts.streams, visit.work.signal, (error) => {
+          parts.log.write('error', 'a stream failed', { route: route.path, error })
+        })
+        return reply
+      }
       return reply
         .code(answer.status)
         .headers(answer.headers ?? {})

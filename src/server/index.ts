@@ -1,6 +1,7 @@
+export type { ApprovalDesk } from './approval-routes.ts'
 export type { ChatLimits } from './chat-door.ts'
 export { type Log, type LogFacts, type LogLevel, redact, type StderrLog, stderrLog } from './log.ts'
-export type { Answer, Mount, Route, RouteRequest } from './mount.ts'
+export type { Answer, AnswerStream, ClosingDoor, Mount, Route, RouteRequest, WrittenAnswer } from './mount.ts'
 export { CHAT_LIMITS, CORS_ORIGINS, HTTP_LIMITS, type HttpLimits, RATE_LIMIT, type ServerOptions } from './options.ts'
 export { OUTBOUND_LIMITS, type OutboundLimits } from './outbound-queue.ts'
 export type { RateLimit } from './rate-limiter.ts'

@@ -2,12 +2,22 @@
  * Mount: the port through which a door adds its routes to this server. A route says who may use it and what body it takes;
  * the server has checked both before `handle` is called.
  */
+import type { ServerResponse } from 'node:http'
 import type { Caller } from '../access/index.ts'
 import type { Json } from '../core/index.ts'
 
 export interface Mount {
   /** Before the server listens. Two routes with one method and pattern are a Bug. */
   route(route: Route): void
+  /** For a door that holds work between requests: when and how it lets go. */
+  closing(door: ClosingDoor): void
+}
+
+export interface ClosingDoor {
+  /** New requests are refused from now on. Ends what waits for nothing, and resolves when admitted work is done. */
+  drain(): Promise<void>
+  /** Cancels what is left. Resolves when nothing is held any more. */
+  cancel(): Promise<void>
 }
 
 export type Route = {
@@ -20,7 +30,12 @@ export type Route = {
   readonly body?: 'none' | 'optional' | 'required'
   /** Default 2 MiB. */
   readonly bodyBytesMax?: number
-  handle(request: RouteRequest, signal: AbortSignal): Promise<Answer>
+  /**
+   * `refused`: a page of an origin that is not listed gets no answer, and on a server that only this machine can reach
+   * neither does a request under the name of another host, which is how a page would pass as one of ours.
+   */
+  readonly foreignPages?: 'refused'
+  handle(request: RouteRequest, signal: AbortSignal): Promise<Answer | WrittenAnswer>
 }
 
 export type RouteRequest = {
@@ -33,9 +48,24 @@ export type RouteRequest = {
   readonly body: Json | undefined
 }
 
+/** An answer that the door writes itself. The headers of every answer are set already. */
+export type WrittenAnswer = {
+  /** Takes the response over at once, and ends it when there is nothing more to say. */
+  takeOver(response: ServerResponse): void
+}
+
 export type Answer = {
   readonly status: number
   /** Written as JSON; absent means an empty body. */
   readonly body?: object
   readonly headers?: { readonly [name: string]: string }
+  /** In place of a body: text that comes with time. The answer ends when this resolves; when it rejects, the connection does. */
+  readonly stream?: (out: AnswerStream) => Promise<void>
+}
+
+export type AnswerStream = {
+  /** False when nobody reads any more, or not fast enough: a reader who lets too much pile up loses the connection. */
+  write(text: string): boolean
+  /** Aborted when the client is gone or too slow, and as soon as the server takes no new work. */
+  readonly ended: AbortSignal
 }

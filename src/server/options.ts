@@ -2,6 +2,7 @@
 import type { ApiKeys } from '../access/index.ts'
 import { type ChatHost, FRAME_BYTES_MAX } from '../coordinator/index.ts'
 import type { ServerLimits } from '../world/index.ts'
+import type { ApprovalDesk } from './approval-routes.ts'
 import type { ChatLimits } from './chat-door.ts'
 import type { Log } from './log.ts'
 import type { Mount } from './mount.ts'
@@ -14,6 +15,8 @@ export type ServerOptions = {
   readonly keys: ApiKeys
   /** Null where there is no model to talk to: then `/ws/chat` does not exist. */
   readonly chats: ChatHost | null
+  /** Where held actions are shown and decided; without it the routes of the approvals do not exist. */
+  readonly approvals?: ApprovalDesk
   readonly log: Log
   /** The version that health and status tell. */
   readonly version: string

@@ -2,7 +2,8 @@
  * Refusal: what a client sees of a failure. One envelope for every route, every status and every malformed request:
  * `{"error","code","details"}`, where `details` carries the hint and the facts, or is null.
  *
- * A Fault shows its own message below 500 and the public sentence of its code from 500 on; anything else is a failure of
+ * A Fault shows its own message below 500 and the public sentence of its code from 500 on, or where the code has a spelling
+ * that clients know; anything else is a failure of
  * ours and shows nothing of itself. No stack leaves here, and no text that looks like a path of this machine.
  */
 import type { Duplex } from 'node:stream'
@@ -37,6 +38,7 @@ export function refusalOf(error: unknown, as?: Code): Refusal {
   const says = status < 500 ? publicText(error.message) : null
   const hint = error.hint === undefined ? null : publicText(error.hint)
   const code = as ?? error.code
+  if (CODES[code].wire !== undefined) return refusal(code, status, CODES[code].says, hint, error.facts)
   return refusal(
     code,
     as === undefined || status !== 500 ? status : CODES[as].http,
@@ -54,7 +56,7 @@ function refusal(code: Code, status: number, error: string, hint: string | null,
   return {
     status,
     headers: headersOf(code, facts),
-    body: { error, code, details: Object.keys(details).length === 0 ? null : details },
+    body: { error, code: CODES[code].wire ?? code, details: Object.keys(details).length === 0 ? null : details },
   }
 }
 

@@ -10,10 +10,11 @@ import { type ApiKeys, Tickets } from '../access/index.ts'
 import { assert, Bug, Fault } from '../core/index.ts'
 import type { World } from '../world/index.ts'
 import { isLoopback } from './address.ts'
+import { approvalRoutes } from './approval-routes.ts'
 import type { ChatDoor } from './chat-door.ts'
 import { FrontDoor } from './front-door.ts'
 import type { HttpApp } from './http-app.ts'
-import type { Route } from './mount.ts'
+import type { ClosingDoor, Route } from './mount.ts'
 import { CHAT_LIMITS, CORS_ORIGINS, HTTP_LIMITS, RATE_LIMIT, type ServerOptions } from './options.ts'
 import { coreRoutes } from './routes.ts'
 
@@ -52,6 +53,7 @@ export async function startServer(options: ServerOptions, world: World): Promise
       trustedProxies: options.trustedProxies ?? [],
       corsOrigins: options.corsOrigins ?? CORS_ORIGINS,
       rateLimit: options.rateLimit === undefined ? RATE_LIMIT : options.rateLimit,
+      host,
     },
     world.clock,
   )
@@ -60,11 +62,14 @@ export async function startServer(options: ServerOptions, world: World): Promise
     world,
   )
   const isReady = (): boolean => takesWork() && (options.isReady?.() ?? true)
+  const mounted = mountAll(options)
   const routes = [
     ...coreRoutes({ api: options.api, tickets, version: options.version, isReady }, world),
     ...door.routes,
-    ...mountedRoutes(options),
+    ...(options.approvals === undefined ? [] : approvalRoutes(options.approvals, keys, world.clock)),
+    ...mounted.routes,
   ]
+  const doors: readonly ClosingDoor[] = [door, ...mounted.doors]
   refuseDoubles(routes)
   const limits = { ...HTTP_LIMITS, ...options.http }
   const http = await buildHttpApp({ routes, front, keys, log, limits, takesWork }, world)
@@ -81,7 +86,7 @@ export async function startServer(options: ServerOptions, world: World): Promise
   let closing: Promise<void> | null = null
   const close = (drainMs: number): Promise<void> => {
     state.phase = 'closing'
-    closing ??= shutDown(http, door, drainMs, hurry.signal, world).then((isClean) => {
+    closing ??= shutDown({ http, doors, chats: door, hurry: hurry.signal }, drainMs, world).then((isClean) => {
       log.write(isClean ? 'info' : 'warn', 'closed', { clean: isClean })
     })
     return closing
@@ -104,20 +109,24 @@ export async function startServer(options: ServerOptions, world: World): Promise
   }
 }
 
+interface Closing {
+  readonly http: HttpApp
+  /** All that hold work between requests; the chats are among them. */
+  readonly doors: readonly ClosingDoor[]
+  readonly chats: ChatDoor
+  readonly hurry: AbortSignal
+}
+
 /** True unless some cancelled work did not end in time. */
-async function shutDown(
-  http: HttpApp,
-  door: ChatDoor,
-  drainMs: number,
-  hurry: AbortSignal,
-  world: World,
-): Promise<boolean> {
+async function shutDown({ http, doors, chats, hurry }: Closing, drainMs: number, world: World): Promise<boolean> {
+  http.endStreams()
   http.server.closeIdleConnections()
-  const work = Promise.all([http.idle(), door.drain()])
+  const work = Promise.all([http.idle(), ...doors.map((door) => door.drain())])
   await within(work, drainMs, hurry, world)
   http.stop()
-  const isClean = await within(Promise.all([door.cancel(), http.idle()]), CANCEL_MS_MAX, null, world)
-  door.terminate()
+  const cancelled = Promise.all([http.idle(), ...doors.map((door) => door.cancel())])
+  const isClean = await within(cancelled, CANCEL_MS_MAX, null, world)
+  chats.terminate()
   const closed = new Promise<void>((resolve) => http.server.close(() => resolve()))
   http.server.closeAllConnections()
   await closed
@@ -149,10 +158,16 @@ function refusePublicBind(host: string, keys: ApiKeys): void {
   })
 }
 
-function mountedRoutes(options: ServerOptions): Route[] {
+function mountAll(options: ServerOptions): {
+  readonly routes: readonly Route[]
+  readonly doors: readonly ClosingDoor[]
+} {
   const routes: Route[] = []
-  for (const mount of options.mounts ?? []) mount({ route: (route) => void routes.push(route) })
-  return routes
+  const doors: ClosingDoor[] = []
+  for (const mount of options.mounts ?? []) {
+    mount({ route: (route) => void routes.push(route), closing: (door) => void doors.push(door) })
+  }
+  return { routes, doors }
 }
 
 function refuseDoubles(routes: readonly Route[]): void {
