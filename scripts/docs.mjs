@@ -9,7 +9,7 @@ import { requireNode } from '../bin/node-version.js'
 import { buildWhenStale } from './build.mjs'
 import { ROOT, Stop, whenProgram } from './steps.mjs'
 
-/** @typedef {{ readonly http: number, readonly exit: number, readonly says: string }} CodeRow */
+/** @typedef {{ readonly http: number, readonly exit: number, readonly says: string, readonly wire?: string }} CodeRow */
 
 const HEAD = `# Codes
 
@@ -30,7 +30,14 @@ This page is generated from \`src/core/codes.ts\` by \`npm run docs\`. Do not ed
  */
 export function errorsPage(codes) {
   const rows = Object.entries(codes).sort(([left], [right]) => (left < right ? -1 : 1))
-  return HEAD + rows.map(([code, { http, exit, says }]) => `| \`${code}\` | ${http} | ${exit} | ${says} |\n`).join('')
+  /** @param {string} code @param {string | undefined} wire */
+  const spelt = (code, wire) => (wire === undefined ? `\`${code}\`` : `\`${code}\`, over HTTP \`${wire}\``)
+  return (
+    HEAD +
+    rows
+      .map(([code, { http, exit, says, wire }]) => `| ${spelt(code, wire)} | ${http} | ${exit} | ${says} |\n`)
+      .join('')
+  )
 }
 
 /**

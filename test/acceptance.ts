@@ -127,6 +127,7 @@ export const ACCEPTANCE: Readonly<Record<string, string>> = {
 
   L2: 'Of two delegations in one batch, the second does not start when the first is unconfirmed, and no further inference follows.',
   // inline policies
+  Q1: 'An approval is given once and in time: at its deadline or without its asker the answer is no, whoever is told stalls or not.',
   N1: 'An inline policy restricts as its author wrote it or is refused; a denied call meets no approver, no gate and no effect.',
 
   // agents and delegation

@@ -2,6 +2,7 @@
  * What a command may say, and where. Results go to stdout and nothing else does; words for people, progress and problems go
  * to stderr. A reader that goes away ends the output, not the work.
  */
+import type { Readable, Writable } from 'node:stream'
 import { styleText } from 'node:util'
 
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
@@ -23,6 +24,8 @@ export interface Console {
   input(bytesMax: number): Promise<Uint8Array>
   /** The next lines of standard input. */
   lines(): AsyncIterable<string>
+  /** Standard input and output as they are, for a command that speaks a protocol there. It prints nothing else then. */
+  wire(): { readonly input: Readable; readonly output: Writable }
   /** Calls back at Ctrl-C or a request to end, until the returned function is called. */
   onInterrupt(callback: (signal: string) => void): () => void
 }
@@ -72,6 +75,7 @@ export function processConsole(): Console {
       const { createInterface } = await import('node:readline')
       yield* createInterface({ input: stdin, crlfDelay: Number.POSITIVE_INFINITY })
     },
+    wire: () => ({ input: stdin, output: stdout }),
     onInterrupt: (callback) => {
       process.on('SIGINT', callback)
       process.on('SIGTERM', callback)

@@ -17,6 +17,11 @@ export const SETTINGS_TEXT = `# Settings of this project, read once when "symbi 
 # rate_limit_per_minute = 100
 # rate_limit_burst = 100
 
+[approvals]
+# Tools whose every call waits for a person ("symbi approvals"); delegate means delegations.
+# tools = "none"
+# timeout_seconds = 120
+
 [model]
 # Without a provider here, in --provider, or by an API key in the environment, demo-model.json answers: a script, no model.
 # provider = "anthropic:claude-sonnet-4-5"

@@ -1,7 +1,8 @@
 /** `symbi keys`: who may connect. A token is printed once, when its key is made; only its hash is kept. */
 import { type Command, Option } from 'commander'
 import { addKey, listKeys, revokeKey } from '../access/index.ts'
-import { type AgentId, Fault, idOrNull } from '../core/index.ts'
+import { type AgentId, idOrNull } from '../core/index.ts'
+import { findAgentSource, runnableAgent } from '../delegation/index.ts'
 import { addCommand, type Cli, type CommonOptions, type ExitCode } from './cli.ts'
 import { optionsFor, readSetting } from './config.ts'
 import { findProject } from './find-project.ts'
@@ -21,7 +22,10 @@ export function register(program: Command, cli: Cli, exit: ExitCode): void {
     summary: 'make a key and print its token, once',
     options: [
       new Option('--id <id>', '1 to 64 letters, digits, hyphens and underscores').makeOptionMandatory(),
-      new Option('--agent <uuid...>', 'limit the key to these agents; without it the key is an admin key'),
+      new Option(
+        '--agent <name...>',
+        'limit the key to these agents, by name or UUID; without it the key is an admin key',
+      ),
       new Option('--description <text>', 'what the key is for'),
       ...file,
     ],
@@ -43,7 +47,8 @@ export function register(program: Command, cli: Cli, exit: ExitCode): void {
 }
 
 async function add(cli: Cli, options: AddOptions & CommonOptions): Promise<number> {
-  const agents = options.agent?.map(agentOf) ?? null
+  const agents =
+    options.agent === undefined ? null : await Promise.all(options.agent.map((text) => agentOf(cli, options, text)))
   const path = await keyFileOf(cli, options)
   const key = { keyId: options.id, agents, description: options.description ?? '' }
   const made = await addKey(path, key, cli.world, never())
@@ -57,13 +62,11 @@ async function add(cli: Cli, options: AddOptions & CommonOptions): Promise<numbe
   return 0
 }
 
-function agentOf(text: string): AgentId {
+/** A UUID is taken as it is; a name is one of the project's agents, whose principal follows from it. */
+async function agentOf({ world }: Cli, { project }: CommonOptions, text: string): Promise<AgentId> {
   const id = idOrNull('agent', text)
   if (id !== null) return id
-  throw new Fault('USAGE', {
-    message: `Cannot limit the key to ${JSON.stringify(text.slice(0, 80))}: it is no agent id`,
-    hint: 'Give the UUID of an agent, 36 characters',
-  })
+  return runnableAgent(await findAgentSource(world, (await findProject(world, project)).root, text)).principal
 }
 
 async function list(cli: Cli, options: CommonOptions): Promise<number> {

@@ -14,6 +14,7 @@ const COMMANDS: { readonly [name: string]: () => Promise<{ readonly register: Re
   up: () => import('./up.ts'),
   chat: () => import('./chat/chat.ts'),
   keys: () => import('./keys.ts'),
+  approvals: () => import('./approvals/approvals.ts'),
   audit: () => import('./audit/audit.ts'),
   invocation: () => import('./invocation.ts'),
   policy: () => import('./policy/policy.ts'),

@@ -47,6 +47,7 @@ export function pathsIn(root: string): ProjectPaths {
     policyFolder: join(root, 'policies'),
     agentFolder: join(root, 'agents'),
     chatTokenFile: join(stateFolder, 'chat.token'),
+    approvalFolder: join(stateFolder, 'approvals'),
     serverNote: join(stateFolder, 'server.json'),
   }
 }

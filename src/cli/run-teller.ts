@@ -105,6 +105,12 @@ export class RunTeller {
     this.#advise(ran, audit)
   }
 
+  /** Nothing moves while a person is asked something; the answer makes it go on. */
+  hush(): () => void {
+    this.#spinner.stop()
+    return () => this.#spinner.start('waiting')
+  }
+
   /** Nothing moves on the screen any more; whatever happened, somebody else says it. */
   stop(): void {
     this.#spinner.stop()

@@ -6,6 +6,7 @@ import { type Command, Option } from 'commander'
 import { CODES, Fault, type InvocationId, idOrNull, newId } from '../core/index.ts'
 import { type DelegationTarget, findAgentSource, runnableAgent } from '../delegation/index.ts'
 import { type AgentRun, openUpstreams, type Project, runAgent, type Upstreams } from '../runtime/index.ts'
+import { openApprovalTerminal, terminalNotifier } from './approval-terminal.ts'
 import { addCommand, type Cli, type CommonOptions, type ExitCode } from './cli.ts'
 import { type Config, optionsFor, readConfig } from './config.ts'
 import { findProject } from './find-project.ts'
@@ -36,7 +37,7 @@ export function register(program: Command, cli: Cli, exit: ExitCode): void {
       new Option('--agent <name>', 'which agent of a file that declares several'),
       new Option('--max-iterations <number>', 'how often the model may be asked').default('10'),
       new Option('--invocation-id <uuid>', 'the id of this run; the same id and input again runs nothing'),
-      ...optionsFor('provider', 'insecureAllowAll'),
+      ...optionsFor('provider', 'approvalTerminal', 'approvalSecondsMax', 'insecureAllowAll'),
     ],
     action: (options, [name = '']) => run(cli, options, name),
   })
@@ -81,12 +82,19 @@ async function governed(cli: Cli, { config, ...ready }: Ready, teller: RunTeller
     cancel.abort(new Fault('RUN_CANCELLED', { message: 'The run was cancelled before it began' }))
   })
   try {
+    await using terminal = config.approvalTerminal ? await openApprovalTerminal(world) : null
+    const hush = (): (() => void) => teller.hush()
     const ran = await runAgent(
       {
         world,
         ...ready,
         readyMade: readyMadeOf(config, config.headerVariables),
         tools,
+        approvals: {
+          tools: config.approvalTools,
+          timeoutMs: config.approvalSecondsMax * 1000,
+          notifiers: terminal === null ? [] : [terminalNotifier({ terminal, uid: world.files.uid, alone: true, hush })],
+        },
         provider: async () => (await chooseModel(world, ready.project, config)).provider,
         ...(config.insecureAllowAll ? { insecureAllowAll: openGate(cli) } : {}),
         onPolicies: (news) => teller.policies(news),

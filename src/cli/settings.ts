@@ -9,7 +9,19 @@
 import { CORS_ORIGINS, RATE_LIMIT } from '../server/index.ts'
 import { environmentName, strongToken } from './environment.ts'
 import { fileRoots, httpOrigins, type OriginSetting, type RootSetting } from './tool-settings.ts'
-import { isOrigin, list, oneOf, path, provider, type Reader, whole, wholeOrOff, word, yes } from './values.ts'
+import {
+  isOrigin,
+  isToolName,
+  list,
+  oneOf,
+  path,
+  provider,
+  type Reader,
+  whole,
+  wholeOrOff,
+  word,
+  yes,
+} from './values.ts'
 
 export interface Setting<T> {
   readonly says: string
@@ -119,6 +131,30 @@ export const SETTINGS = {
     usual: null,
     usualText: 'warn where stderr is a terminal, else info',
     says: 'The least level that is logged to stderr: debug, info, warn, error or silent',
+  }),
+  approvalTools: setting<readonly string[]>({
+    env: 'SYMBIONT_REQUIRE_APPROVAL_TOOLS',
+    member: 'approvals.tools',
+    read: list(isToolName, 'names of tools'),
+    usual: [],
+    usualText: 'none',
+    says: 'Tools whose every call needs a person, beside those that say so themselves; delegate means delegations',
+  }),
+  approvalSecondsMax: setting({
+    flag: '--approval-timeout <seconds>',
+    env: 'SYMBIONT_ESCALATION_TIMEOUT',
+    member: 'approvals.timeout_seconds',
+    read: whole(1, 3600),
+    usual: 120,
+    usualText: '120',
+    says: 'How long a call waits for a person, and never longer than its run has left; then it is denied',
+  }),
+  approvalTerminal: setting({
+    flag: '--approval-terminal',
+    read: yes,
+    usual: false,
+    usualText: 'off',
+    says: 'Asks for approvals on the terminal of this process, never on standard input',
   }),
   insecureAllowAll: setting({
     flag: '--insecure-allow-all',

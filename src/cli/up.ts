@@ -12,6 +12,7 @@ import type { PolicyNews } from '../policy/index.ts'
 import { openRuntime, openUpstreams, type Service, serve } from '../runtime/index.ts'
 import { type Log, RATE_LIMIT, stderrLog } from '../server/index.ts'
 import { accessOf } from './access.ts'
+import { openApprovalTerminal, terminalNotifier } from './approval-terminal.ts'
 import { addCommand, type Cli, type CommonOptions, type ExitCode } from './cli.ts'
 import { type Config, optionsFor, readConfig, SETTING_NAMES } from './config.ts'
 import { findProject } from './find-project.ts'
@@ -42,6 +43,7 @@ async function up(cli: Cli, options: CommonOptions): Promise<number> {
   const stopping = watchForTheEnd(cli, log)
   try {
     const model = await chooseModel(world, project, config)
+    await using terminal = config.approvalTerminal ? await openApprovalTerminal(world) : null
     let policies: PolicyNews | null = null
     await using upstreams = await openUpstreams(world, project, {
       env: await toolServerVariables(cli, project.root),
@@ -53,6 +55,11 @@ async function up(cli: Cli, options: CommonOptions): Promise<number> {
       provider: model.provider,
       readyMade: readyMadeOf(config, config.headerVariables),
       tools: upstreams.tools(),
+      approvals: {
+        tools: config.approvalTools,
+        timeoutMs: config.approvalSecondsMax * 1000,
+        notifiers: terminal === null ? [] : [terminalNotifier({ terminal, uid: world.files.uid, alone: false })],
+      },
       onPolicies: (news) => {
         policies = news
         logPolicies(log, news)

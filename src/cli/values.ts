@@ -81,6 +81,11 @@ export function list(item: (text: string) => boolean, what: string): Reader<read
   }
 }
 
+/** A name that no tool can have would wait in a list for calls that never come. */
+export function isToolName(text: string): boolean {
+  return /^[\x21-\x7e]{1,128}$/.test(text)
+}
+
 /** As a browser sends it: scheme, host and port, nothing behind. */
 export function isOrigin(text: string): boolean {
   return URL.canParse(text) && new URL(text).origin === text

@@ -20,9 +20,9 @@ export async function dispatchBatch(
   const { world, recorder } = scope
   const startedMs = world.clock.monotonicMs()
   const { granted, denied } = await authoriseToolCalls(scope, actions, run, signal)
-  const refused: Observation[] = denied.map(({ action, reason, pending }) =>
+  const refused: Observation[] = denied.map(({ action, reason, pending, evidence }) =>
     pending === undefined
-      ? error(action, reason, { error_type: 'policy_denied' })
+      ? error(action, reason, { error_type: 'policy_denied', denied_by: String(evidence.denied_by) })
       : error(action, reason, { error_type: 'approval_pending', ...pending }),
   )
   const fitting = granted.filter(({ grant }) => {

@@ -86,17 +86,37 @@ export type { Activity, ActivityReading, RunOutcome } from '../fleet/index.ts'
 export type { Receipt, Review, Snapshot } from '../invocations/index.ts'
 export {
   type ApprovalAnswer,
+  ApprovalQueue,
+  type Approver,
+  type Asked,
   type CedarGate,
   type CedarGateOptions,
   cedarGate,
   type Decision,
   deny,
+  type EscalationOptions,
+  escalationGate,
   failClosedGate,
   type Gate,
   type GateQuestion,
+  type GivenDecision,
+  type HeldAction,
+  type HeldOptions,
+  type HoldAnswer,
+  type HoldRequest,
+  heldGate,
+  type Notifier,
   type PolicyEntry,
   type PolicyNews,
+  type Presented,
+  type PresentedCall,
+  type QueueChange,
+  type QueueLimits,
+  type QueueOptions,
+  reviewDigest,
+  reviewText,
   toolFilterGate,
+  type WaitEnd,
   withoutApprover,
 } from '../policy/index.ts'
 export {
@@ -119,7 +139,10 @@ export {
 } from '../providers/index.ts'
 export {
   type Answer,
+  type AnswerStream,
+  type ApprovalDesk,
   type ChatLimits,
+  type ClosingDoor,
   type HttpLimits,
   type Log,
   type LogFacts,
@@ -132,6 +155,7 @@ export {
   type RunningServer,
   type StderrLog,
   stderrLog,
+  type WrittenAnswer,
 } from '../server/index.ts'
 export {
   defineTool,
@@ -161,6 +185,7 @@ export {
   type Child,
   type ChildExit,
   type Clock,
+  type ControllingTerminal,
   type Fetch,
   type FileFacts,
   type FileKind,
@@ -179,10 +204,13 @@ export {
   type World,
 } from '../world/index.ts'
 export type { AskOptions, Reply } from './ask.ts'
+export { openToolSession, TOOL_CLIENT_SURFACE, type ToolSessionOptions } from './open-tool-session.ts'
 export { openProject, type Project, projectAt } from './project.ts'
 export { type ReadyMadeTools, readyMadeTools } from './ready-made.ts'
 export { type AgentRun, type AgentRunOptions, RUN_SCOPE, runAgent } from './run-agent.ts'
 export type { RunResult } from './run-result.ts'
-export { COORDINATOR_LIMITS, openRuntime, type Runtime, type RuntimeOptions } from './runtime.ts'
+export { type ApprovalSettings, COORDINATOR_LIMITS, openRuntime, type Runtime, type RuntimeOptions } from './runtime.ts'
 export { type ServeOptions, type Service, serve } from './serve.ts'
+export type { RuntimeToolSession } from './tool-clients.ts'
+export { type CallerId, TOOL_SESSION_LIMITS, type ToolSession, type ToolSessionBounds } from './tool-session.ts'
 export { openUpstreams, type UpstreamOptions } from './upstreams.ts'

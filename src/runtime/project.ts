@@ -15,6 +15,8 @@ export interface Project {
   readonly agentFolder: string
   readonly keyFile: string
   readonly chatTokenFile: string
+  /** What is held until a person approved it. */
+  readonly approvalFolder: string
 }
 
 export async function openProject(world: World, path: string): Promise<Project> {
@@ -38,5 +40,6 @@ export function projectAt(root: string): Project {
     agentFolder: join(root, 'agents'),
     keyFile: join(stateFolder, 'api-keys.json'),
     chatTokenFile: join(stateFolder, 'chat.token'),
+    approvalFolder: join(stateFolder, 'approvals'),
   }
 }

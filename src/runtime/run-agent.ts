@@ -20,13 +20,23 @@ import { countActivity, processApi, type RunOutcome } from '../fleet/index.ts'
 import { type ClaimOwner, type Existing, fileClaims, type Receipt, runOnce } from '../invocations/index.ts'
 import { streamingLog } from '../journal/index.ts'
 import { type LoopResult, runLoop } from '../loop/index.ts'
-import { type Gate, type PolicyNews, restrictedBy, type WatchedGate, watchedGate } from '../policy/index.ts'
+import {
+  ApprovalQueue,
+  escalationGate,
+  type Gate,
+  type PolicyNews,
+  restrictedBy,
+  unattendedGate,
+  type WatchedGate,
+  watchedGate,
+} from '../policy/index.ts'
 import type { Provider } from '../providers/index.ts'
 import { monitoringTools, type Tool, toolbox } from '../tools/index.ts'
 import type { World } from '../world/index.ts'
 import type { Project } from './project.ts'
 import { type ReadyMadeTools, readyMadeTools } from './ready-made.ts'
 import { type RunResult, readRunResult, runResultAgrees, runResultOf } from './run-result.ts'
+import type { ApprovalSettings } from './runtime.ts'
 
 /** The entry point, as claims know it. */
 export const RUN_SCOPE = 'cli:orga'
@@ -48,6 +58,11 @@ export interface AgentRunOptions {
   readonly maxIterations?: number
   /** Who answers for policy. Default: the project's `policies` and `policies/run`. */
   readonly gate?: Gate
+  /**
+   * What needs a person. Without a notifier nobody can be asked, and such calls are refused at once; with one, the wait
+   * ends with the run at the latest. A `gate` of your own is asked alone unless this is given.
+   */
+  readonly approvals?: ApprovalSettings
   /** Development only: switches policy off, and tells `warn` at every action. */
   readonly insecureAllowAll?: { readonly warn: (message: string) => void }
   readonly onPolicies?: (news: PolicyNews) => void
@@ -94,10 +109,10 @@ export async function runAgent(options: AgentRunOptions, signal: AbortSignal): P
   try {
     const opened = await claims.open(request, signal)
     if (opened.kind !== 'Fresh') return existing(opened) // somebody was faster
-    const gate = options.gate ?? (watched as Gate)
+    await using attended = await attendedGate(options, options.gate ?? (watched as Gate))
     return await runClaimed(
       options,
-      { owner: opened.owner, provider, tools: [...readyMade, ...tools], gate, config },
+      { owner: opened.owner, provider, tools: [...readyMade, ...tools], gate: attended.gate, config },
       signal,
     )
   } finally {
@@ -125,6 +140,22 @@ function projectGate({ world, project, insecureAllowAll, onPolicies }: AgentRunO
     ...(insecureAllowAll === undefined ? {} : { insecureAllowAll }),
     report: onPolicies ?? (() => undefined),
   })
+}
+
+interface Attended extends AsyncDisposable {
+  readonly gate: Gate
+}
+
+/** The queue of a run is its own: a server beside it neither sees it nor takes what it holds for its own. */
+async function attendedGate(options: AgentRunOptions, gate: Gate): Promise<Attended> {
+  const { world, project, approvals } = options
+  if (options.gate !== undefined && approvals === undefined)
+    return { gate, [Symbol.asyncDispose]: async () => undefined }
+  if ((approvals?.notifiers ?? []).length === 0) {
+    return { gate: unattendedGate(gate, approvals?.tools ?? []), [Symbol.asyncDispose]: async () => undefined }
+  }
+  const queue = await ApprovalQueue.open(world, project.approvalFolder)
+  return { gate: escalationGate(gate, queue, approvals), [Symbol.asyncDispose]: () => queue[Symbol.asyncDispose]() }
 }
 
 function requestOf({ target, input }: AgentRunOptions, { max_iterations }: LoopConfig): Json {

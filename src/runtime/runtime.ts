@@ -7,18 +7,33 @@ import type { RuntimeApi } from '../api/index.ts'
 import type { Toolbox } from '../calls/index.ts'
 import { Coordinator, type SdkSession, type ServerMessage, systemPrompt } from '../coordinator/index.ts'
 import { type AgentId, fit, newId, VERSION } from '../core/index.ts'
-import { type AgentRegistry, buildRegistry, openDelegation, readAgentFolder } from '../delegation/index.ts'
+import {
+  type AgentRegistry,
+  buildRegistry,
+  type DelegationTarget,
+  openDelegation,
+  readAgentFolder,
+} from '../delegation/index.ts'
 import { DEFAULT_LOOP_CONFIG, type LoopConfig, loopConfigShape } from '../events/index.ts'
 import { type Activity, countActivity, processApi } from '../fleet/index.ts'
 import { fileClaims } from '../invocations/index.ts'
 import type { Delegates } from '../loop/index.ts'
-import { type Gate, type PolicyNews, watchedGate } from '../policy/index.ts'
+import {
+  ApprovalQueue,
+  escalationGate,
+  type Gate,
+  type Notifier,
+  type PolicyNews,
+  watchedGate,
+} from '../policy/index.ts'
 import type { Provider } from '../providers/index.ts'
 import { monitoringTools, openBreakers, type Tool, toolbox } from '../tools/index.ts'
 import { nodeWorld, type World } from '../world/index.ts'
 import { type AskOptions, ask, type Reply } from './ask.ts'
 import { openProject, type Project } from './project.ts'
 import { type ReadyMadeTools, readyMadeTools } from './ready-made.ts'
+import { type RuntimeToolSession, toolClientsOf } from './tool-clients.ts'
+import type { ToolSession } from './tool-session.ts'
 
 /** What the coordinator overrides of the loop's defaults. */
 export const COORDINATOR_LIMITS = {
@@ -42,6 +57,11 @@ export interface RuntimeOptions {
   readonly limits?: Partial<LoopConfig>
   /** Who answers for policy. Default: the project's `policies` and `policies/coordinator`, watched while they change. */
   readonly gate?: Gate
+  /**
+   * What needs a person, and how long it waits. Calls whose tool says that it requires approval are held in any case, except
+   * under a `gate` of your own: that one is asked alone unless this is given.
+   */
+  readonly approvals?: ApprovalSettings
   /** Development only: switches policy off, and tells `warn` at every action. */
   readonly insecureAllowAll?: { readonly warn: (message: string) => void }
   /** Told about changed and refused policies. */
@@ -51,6 +71,15 @@ export interface RuntimeOptions {
   readonly world?: World
 }
 
+export interface ApprovalSettings {
+  /** How long a person has. Default 120,000; never longer than the run has left. */
+  readonly timeoutMs?: number
+  /** Tools that are always held; a delegation counts as `delegate`. */
+  readonly tools?: readonly string[]
+  /** Told of each held action while somebody waits for its decision. */
+  readonly notifiers?: readonly Notifier[]
+}
+
 export interface Runtime extends AsyncDisposable {
   readonly project: Project
   readonly world: World
@@ -58,12 +87,19 @@ export interface Runtime extends AsyncDisposable {
   readonly agents: AgentRegistry
   readonly coordinator: Coordinator
   readonly api: RuntimeApi
+  /** What is held at the moment, and where it is decided. */
+  readonly approvals: ApprovalQueue
   readonly activity: Activity
   readonly principal: AgentId
   /** One governed turn in this process. The reply says what happened and where the evidence lies. */
   ask(content: string, options?: AskOptions): Promise<Reply>
   /** A conversation in this process: every message goes to your function, in order. */
   session(onMessage: (message: ServerMessage) => void | Promise<void>): SdkSession
+  /**
+   * The agent's tools for a client that is not trusted, under `policies` and `policies/mcp-server`. Whoever opens it closes
+   * it, before the runtime.
+   */
+  openToolSession(target: DelegationTarget, options: RuntimeToolSession, signal: AbortSignal): Promise<ToolSession>
   /** Cancels what runs, waits until every run recorded its end, and lets go. Idempotent. */
   close(): Promise<void>
 }
@@ -81,12 +117,13 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   const readyMade = await readyMadeTools(options.readyMade ?? {}, world)
   const { box, delegates } = toolsOf(options, { world, project, api, agents, activity, readyMade })
   box.validate()
+  const approvals = await ApprovalQueue.open(world, project.approvalFolder, { report })
   const gate = options.gate ?? (await projectGate(world, project, options))
   const coordinator = new Coordinator({
     world,
     claims: fileClaims(world, project.root),
     provider: options.provider,
-    gate,
+    gate: attended(gate, approvals, options, report),
     toolbox: box,
     delegates,
     config,
@@ -95,10 +132,13 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     activity,
     report,
   })
+  const toolClients = toolClientsOf(options, { world, project, api, queue: approvals, readyMade })
   let closed: Promise<void> | null = null
   const close = (): Promise<void> => {
-    closed ??= coordinator.close().then(() => {
+    closed ??= coordinator.close().then(async () => {
       if (options.gate === undefined && Symbol.dispose in gate) (gate as Disposable)[Symbol.dispose]()
+      await toolClients.close()
+      await approvals[Symbol.asyncDispose]()
     })
     return closed
   }
@@ -108,13 +148,24 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     agents,
     coordinator,
     api,
+    approvals,
     activity,
     principal,
     ask: (content, askOptions) => ask(coordinator, world, content, askOptions),
     session: (onMessage) => coordinator.sdkSession(onMessage),
+    openToolSession: toolClients.open,
     close,
     [Symbol.asyncDispose]: close,
   }
+}
+
+function attended(
+  gate: Gate,
+  queue: ApprovalQueue,
+  { gate: own, approvals }: RuntimeOptions,
+  report: NonNullable<RuntimeOptions['report']>,
+): Gate {
+  return own !== undefined && approvals === undefined ? gate : escalationGate(gate, queue, { ...approvals, report })
 }
 
 /** Checked before anything is opened: a limit that is no number is compared with nothing, and would use ids up in failures. */

@@ -5,10 +5,11 @@
 import { ApiKeys } from '../access/index.ts'
 import { VERSION } from '../core/index.ts'
 import { type Log, type RunningServer, type ServerOptions, startServer } from '../server/index.ts'
+import { mcpMount } from './mcp-mount.ts'
 import { lockProject } from './project-lock.ts'
 import type { Runtime } from './runtime.ts'
 
-export type ServeOptions = Omit<ServerOptions, 'api' | 'keys' | 'chats' | 'version'> & {
+export type ServeOptions = Omit<ServerOptions, 'api' | 'approvals' | 'keys' | 'chats' | 'version'> & {
   readonly log: Log
   /** Default: the project's `.symbiont/api-keys.json`. */
   readonly keyFile?: string
@@ -45,7 +46,15 @@ export async function serve(runtime: Runtime, options: ServeOptions): Promise<Se
         options.log.write('error', 'the changed key file cannot be used', { code: fault.code, message: fault.message }),
     )
     const server = await startServer(
-      { ...options, api: runtime.api, keys, chats: runtime.coordinator, version: VERSION },
+      {
+        ...options,
+        api: runtime.api,
+        approvals: runtime.approvals,
+        keys,
+        chats: runtime.coordinator,
+        version: VERSION,
+        mounts: [mcpMount(runtime, options.log), ...(options.mounts ?? [])],
+      },
       world,
     )
     try {

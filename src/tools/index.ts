@@ -1,4 +1,4 @@
-export { openBreakers } from './breaker.ts'
+export { type Breakers, openBreakers } from './breaker.ts'
 export { defineTool, type Risk, type ToolSpec, type TypedCall } from './define-tool.ts'
 export { fileTools } from './files/file-tools.ts'
 export type { FileRoot } from './files/roots.ts'

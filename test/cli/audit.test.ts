@@ -343,9 +343,7 @@ describe('audit show', () => {
     expect(done.stdout).toMatch(/^verified {3}20 records, .*\n {11}verified with the project's own key, which is not/)
     expect(done.stdout).toContain('+ allowed   system_health  by "default#2"')
     expect(done.stdout).toMatch(/── iteration 2 {2}at \d+ ms ─+\n/)
-    expect(done.stdout).toMatch(
-      / {2}2 inferences · 4 tokens · 1 tool call · 0 denials · 0 unknown · [\d.]+ m?s\n$/,
-    )
+    expect(done.stdout).toMatch(/ {2}2 inferences · 4 tokens · 1 tool call · 0 denials · 0 unknown · [\d.]+ m?s\n$/)
     expect(done.stdout).not.toContain('\u001b')
     expect(Math.max(...done.stdout.split('\n').map((line) => [...line].length))).toBeLessThanOrEqual(80)
   }, 60_000)

@@ -56,7 +56,7 @@ test('a key that is revoked while the server runs opens nothing more', async () 
 test.each([
   [['add', '--id', 'chat'], 1, 'KEY_EXISTS'],
   [['add', '--id', 'a.b'], 65, 'INVALID_REQUEST'],
-  [['add', '--id', 'x', '--agent', 'nobody'], 64, 'USAGE'],
+  [['add', '--id', 'x', '--agent', 'nobody'], 1, 'AGENT_UNKNOWN'],
   [['add'], 64, 'USAGE'],
   [['revoke', 'stranger'], 1, 'KEY_NOT_FOUND'],
   [['revoke'], 64, 'USAGE'],

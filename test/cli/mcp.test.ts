@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs'
+import { PassThrough, Readable } from 'node:stream'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Cli } from '../../src/cli/cli.ts'
 import { run } from '../../src/cli/program.ts'
@@ -91,6 +92,7 @@ describe('symbi mcp pin', () => {
       async *lines() {
         yield typed
       },
+      wire: () => ({ input: Readable.from([]), output: new PassThrough() }),
       onInterrupt: () => () => undefined,
     }
     expect(await run(['mcp', 'pin', '--project', project.path], { world: nodeWorld(), env, console })).toBe(code)

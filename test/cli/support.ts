@@ -5,7 +5,15 @@ import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { createServer as createHttpServer, type IncomingMessage } from 'node:http'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { type WebSocket, WebSocketServer } from 'ws'
-import { openRuntime, type Runtime, type Service, scripted, serve, type Tool } from '../../src/runtime/index.ts'
+import {
+  openRuntime,
+  type Runtime,
+  type RuntimeOptions,
+  type Service,
+  scripted,
+  serve,
+  type Tool,
+} from '../../src/runtime/index.ts'
 import { nodeWorld } from '../../src/world/index.ts'
 import { type Ran, type RunOptions, type Running as Started, start as startProgram } from '../support/cli.ts'
 import { type TemporaryFolder, temporaryFolder } from '../support/folder.ts'
@@ -67,7 +75,13 @@ export interface TestServer extends AsyncDisposable {
 /** A server on the project in this process. `onRun` is what the tool `count_up` waits for. */
 export async function testServer(
   project: TestProject,
-  { onRun }: { readonly onRun?: (signal: AbortSignal) => Promise<void> } = {},
+  {
+    onRun,
+    approvals,
+  }: {
+    readonly onRun?: (signal: AbortSignal) => Promise<void>
+    readonly approvals?: NonNullable<RuntimeOptions['approvals']>
+  } = {},
 ): Promise<TestServer> {
   let runs = 0
   const countUp: Tool = {
@@ -86,6 +100,7 @@ export async function testServer(
     project: project.path,
     provider: await scripted({ text: HEALTH_SCRIPT }, world),
     tools: [countUp],
+    ...(approvals === undefined ? {} : { approvals }),
   })
   const service = await serve(runtime, { port: 0, log: { write: () => undefined }, rateLimit: null })
   return {

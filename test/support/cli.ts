@@ -8,6 +8,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { PassThrough, Readable } from 'node:stream'
 import type { Console } from '../../src/cli/console.ts'
 import { run } from '../../src/cli/program.ts'
 import { nodeWorld, type World } from '../../src/world/index.ts'
@@ -156,10 +157,13 @@ export async function inProcess(
   {
     env = {},
     input = '',
+    typed = null,
     world = nodeWorld(),
   }: {
     readonly env?: Readonly<Record<string, string>>
     readonly input?: string | Uint8Array
+    /** Lines that a person types at a terminal. */
+    readonly typed?: readonly string[] | null
     readonly world?: World
   } = {},
 ): Promise<Ran> {
@@ -174,11 +178,12 @@ export async function inProcess(
     progress: () => undefined,
     paint: (_style, text) => text,
     interactive: false,
-    typed: false,
+    typed: typed !== null,
     input: async () => Buffer.from(input as string),
     async *lines() {
-      yield* [] as string[]
+      yield* typed ?? []
     },
+    wire: () => ({ input: Readable.from([input]), output: new PassThrough() }),
     onInterrupt: () => () => undefined,
   }
   const code = await run(args, { world, env, console })

@@ -28,7 +28,7 @@ export async function findToken(cli: Cli, where: Where): Promise<string> {
   const bytes = await readPrivateFile(cli.world, paths.chatTokenFile, rule)
   if (bytes !== null) return usable(Buffer.from(bytes).toString(), 'the chat token of the project')
   throw new Fault('UNAUTHORIZED', {
-    message: 'Cannot open the chat: there is no token for it',
+    message: 'Cannot connect to the server: there is no token for it',
     hint: 'Make a key with "symbi keys add", and give its token in a file with --token-file, or in SYMBI_TOKEN',
   })
 }
@@ -105,8 +105,15 @@ function chatUrl(text: string, from: string): string {
   return `${scheme}//${host}${url.pathname === '/' ? CHAT_PATH : url.pathname}`
 }
 
+/** The address of the HTTP API of the same server. */
+export async function findApiUrl(cli: Cli, where: Where): Promise<string> {
+  const url = new URL(await findUrl(cli, where))
+  const scheme = url.protocol === 'wss:' ? 'https:' : 'http:'
+  return `${scheme}//${url.host}${url.pathname.replace(/(?:\/ws\/chat)?\/?$/, '')}`
+}
+
 /** True where the token would cross a network in the clear. */
 export function isExposed(url: string): boolean {
   const { protocol, hostname } = new URL(url)
-  return protocol === 'ws:' && !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)
+  return (protocol === 'ws:' || protocol === 'http:') && !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)
 }

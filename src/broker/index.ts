@@ -1,0 +1,8 @@
+export { agentFor } from './agent-choice.ts'
+export { CONNECTION_LIMITS, Connection, type ConnectionLimits, type Reply } from './connection.ts'
+export { FRAME_BYTES_MAX, type Frame, frameOf, readFrame } from './frame.ts'
+export { McpHttp, type McpHttpParts, type OpenedSession } from './http-door.ts'
+export type { HttpSessionLimits } from './http-sessions.ts'
+export type { ClientSession, HeldCall, HeldCalls, IdentifiedCalls } from './session-port.ts'
+export { serveStream } from './stream.ts'
+export { type BrokerParts, ToolBroker } from './tool-broker.ts'

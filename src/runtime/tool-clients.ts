@@ -1,0 +1,52 @@
+/** The tool sessions of an open runtime: its tools, its breakers, and one gate for all of them, opened with the first. */
+import type { RuntimeApi } from '../api/index.ts'
+import type { JsonObject } from '../core/index.ts'
+import type { DelegationTarget } from '../delegation/index.ts'
+import type { ApprovalQueue, Gate } from '../policy/index.ts'
+import { monitoringTools, openBreakers, type Tool } from '../tools/index.ts'
+import type { World } from '../world/index.ts'
+import { toolClientGate } from './open-tool-session.ts'
+import type { Project } from './project.ts'
+import type { RuntimeOptions } from './runtime.ts'
+import { startToolSession, type ToolSession, type ToolSessionBounds } from './tool-session.ts'
+
+export interface RuntimeToolSession extends ToolSessionBounds {
+  /** What policies may know of the client: `context.tool_client`. */
+  readonly client?: JsonObject
+}
+
+export interface ToolClients {
+  open(target: DelegationTarget, options: RuntimeToolSession, signal: AbortSignal): Promise<ToolSession>
+  close(): Promise<void>
+}
+
+type Options = Pick<RuntimeOptions, 'tools' | 'gate' | 'approvals' | 'insecureAllowAll' | 'onPolicies'>
+
+interface Around {
+  readonly world: World
+  readonly project: Project
+  readonly api: RuntimeApi
+  readonly queue: ApprovalQueue
+  readonly readyMade: readonly Tool[]
+}
+
+export function toolClientsOf(options: Options, { world, project, api, queue, readyMade }: Around): ToolClients {
+  const breakers = openBreakers(world.clock)
+  const tools = [...monitoringTools(api), ...readyMade, ...(options.tools ?? [])]
+  const listed = options.approvals?.tools
+  const always = listed === undefined ? {} : { approvalTools: listed }
+  let watched: Promise<Gate & Disposable> | null = null
+  const gateOf = async (): Promise<Gate> => {
+    if (options.gate !== undefined) return options.gate
+    watched ??= toolClientGate(world, project, options)
+    return await watched
+  }
+  return {
+    open: async (target, bounds, signal) =>
+      await startToolSession(
+        { ...always, ...bounds, world, project, target, tools, breakers, queue, gate: await gateOf() },
+        signal,
+      ),
+    close: async () => (await watched)?.[Symbol.dispose](),
+  }
+}

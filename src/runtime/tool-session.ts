@@ -1,0 +1,218 @@
+/**
+ * A tool session of a project: an agent's tools, for a client that we do not trust. Who it acts as, which tools it sees, how
+ * often and for how long it may call, and who judges, is said here by the embedding code and by nobody else (law 9).
+ */
+import {
+  type AgentId,
+  assert,
+  durationOf,
+  Fault,
+  type Hash,
+  type InvocationId,
+  type JsonObject,
+  millisecondsOf,
+} from '../core/index.ts'
+import { type DelegationTarget, targetMetadata } from '../delegation/index.ts'
+import { type AuditReference, DEFAULT_LOOP_CONFIG, type Observation, type ToolDefinition } from '../events/index.ts'
+import { type ClaimStore, fileClaims } from '../invocations/index.ts'
+import { type ApprovalQueue, type Gate, heldGate, restrictedBy, unattendedGate } from '../policy/index.ts'
+import { type BrokerCall, type CallOptions, GovernedToolSession, type IdentifiedOutcome } from '../session/index.ts'
+import { type Breakers, type Tool, toolbox } from '../tools/index.ts'
+import type { World } from '../world/index.ts'
+import { LazyJournal } from './lazy-journal.ts'
+import type { Project } from './project.ts'
+
+/** What a session may use up unless somebody says less. */
+export const TOOL_SESSION_LIMITS = { callsMax: 1000, timeoutMs: 8 * 3_600_000 } as const
+
+export interface ToolSessionBounds {
+  /** Names of the tools that are offered. Default: all of them. */
+  readonly only?: readonly string[]
+  /** Calls of the session, refused ones included: 1 to 1,000, which is the default. */
+  readonly callsMax?: number
+  /** How long the session lasts: up to a day, by default eight hours. A timeout in the agent's source makes it shorter. */
+  readonly timeoutMs?: number
+  /** How long one call may take. Default 30,000. */
+  readonly toolTimeoutMs?: number
+  /** Tools whose every call needs a person, beside those that say so themselves. */
+  readonly approvalTools?: readonly string[]
+}
+
+export interface ToolSessionParts extends ToolSessionBounds {
+  readonly world: World
+  readonly project: Project
+  /** Whom the client acts as. The policy in its source restricts every call. */
+  readonly target: DelegationTarget
+  /** Everything that may be offered. */
+  readonly tools: readonly Tool[]
+  readonly gate: Gate
+  /** Where calls wait for a person. Without one, a call that needs an approval is refused. */
+  readonly queue?: ApprovalQueue | null
+  readonly breakers?: Breakers
+  /** What the runtime knows of the client, for policies: `context.tool_client`. */
+  readonly client?: JsonObject | undefined
+  /** Called once when the session has ended and its journal is closed. */
+  readonly onClosed?: () => void
+}
+
+/** A governed session with everything around it: its end ends its journal too, and withdraws what it still had held. */
+export interface ToolSession extends AsyncDisposable {
+  readonly target: DelegationTarget
+  readonly principal: AgentId
+  /** The tools that the client may name. */
+  readonly definitions: readonly ToolDefinition[]
+  readonly audit: AuditReference
+  /** Aborted when the session takes no more calls. */
+  readonly ended: AbortSignal
+  /** Why, as its record will say it, or null. */
+  readonly failureReason: string | null
+  /** Calls that were attempted, refused ones included. */
+  readonly attempts: number
+  /** As `call` of a governed session. */
+  call(call: BrokerCall, signal: AbortSignal, options?: CallOptions): Promise<Observation>
+  /** As `call`, under an id of the caller: it is made at most once, and asked again it gives what was recorded. */
+  callOnce(call: BrokerCall, by: CallerId, signal: AbortSignal, options?: CallOptions): Promise<IdentifiedOutcome>
+  /** Interrupts what runs and refuses everything else. The reason is a constant, and goes into the evidence. */
+  cancel(reason: string): void
+  /** Waits for the tools and records the end; rejects when that was no clean one. Whoever asks again gets the same answer. */
+  close(): Promise<void>
+}
+
+export interface CallerId {
+  readonly id: InvocationId
+  /** Names the caller, as a digest of its credential: an id of one caller is a conflict for every other. */
+  readonly caller: Hash
+}
+
+class StartedSession implements ToolSession {
+  readonly target: DelegationTarget
+  readonly audit: AuditReference
+  readonly #session: GovernedToolSession
+  readonly #claims: ClaimStore
+  readonly #letGo: () => Promise<void>
+  #closing: Promise<void> | null = null
+
+  constructor(parts: ToolSessionParts, session: GovernedToolSession, letGo: () => Promise<void>) {
+    assert(session.audit !== null, 'a session that has started has a journal')
+    this.target = parts.target
+    this.audit = session.audit
+    this.#claims = fileClaims(parts.world, parts.project.root)
+    this.#session = session
+    this.#letGo = letGo
+  }
+
+  get definitions(): readonly ToolDefinition[] {
+    return this.#session.definitions
+  }
+
+  get principal(): AgentId {
+    return this.#session.principal
+  }
+
+  get ended(): AbortSignal {
+    return this.#session.ended
+  }
+
+  get failureReason(): string | null {
+    return this.#session.failureReason
+  }
+
+  get attempts(): number {
+    return this.#session.attempts
+  }
+
+  call(call: BrokerCall, signal: AbortSignal, options?: CallOptions): Promise<Observation> {
+    return this.#session.call(call, signal, options)
+  }
+
+  callOnce(call: BrokerCall, by: CallerId, signal: AbortSignal, options?: CallOptions): Promise<IdentifiedOutcome> {
+    return this.#session.callOnce(call, { ...by, claims: this.#claims }, signal, options)
+  }
+
+  cancel(reason: string): void {
+    this.#session.cancelWithReason(reason)
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= Promise.resolve().then(() => this.#end()) // closing tells that it ended, and who hears that may ask again
+    return this.#closing
+  }
+
+  /** Never rejects: whoever wants to know how it ended calls `close`. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close().catch(() => undefined)
+  }
+
+  async #end(): Promise<void> {
+    try {
+      await this.#session.close()
+    } finally {
+      await this.#letGo()
+    }
+  }
+}
+
+/** Throws `CONFIG_INVALID`, or what the journal has to say; then nothing is held, and no session was recorded. */
+export async function startToolSession(parts: ToolSessionParts, signal: AbortSignal): Promise<ToolSession> {
+  const { world, project, target, tools, gate, queue = null, approvalTools = [], breakers, client = {} } = parts
+  const log = new LazyJournal(world, project.governedFolder, target.principal)
+  const box = toolbox({ tools, ...(breakers === undefined ? {} : { breakers }) }, world)
+  try {
+    const session = await GovernedToolSession.start(
+      {
+        world,
+        principal: target.principal,
+        gate: queue === null ? unattendedGate(gate, approvalTools) : heldGate(gate, queue, { tools: approvalTools }),
+        toolbox: restrictedBy(box, target.policy),
+        log,
+        config: configOf(parts, box.definitions()),
+        trustedContext: {
+          agent_definition: { ...targetMetadata(target), mode: 'tool_session' },
+          tool_client: client,
+        },
+      },
+      signal,
+    )
+    return new StartedSession(parts, session, async () => {
+      await queue?.withdraw(session.binding)
+      await log.close()
+      parts.onClosed?.()
+    })
+  } catch (error) {
+    await log.close()
+    throw error
+  }
+}
+
+function configOf(
+  { target, only, callsMax, timeoutMs, toolTimeoutMs }: ToolSessionParts,
+  all: readonly ToolDefinition[],
+): typeof DEFAULT_LOOP_CONFIG {
+  const ofSource = target.timeout_seconds === null ? Number.POSITIVE_INFINITY : target.timeout_seconds * 1000
+  const lifeMs = Math.min(timeoutMs ?? TOOL_SESSION_LIMITS.timeoutMs, ofSource)
+  return {
+    ...DEFAULT_LOOP_CONFIG,
+    max_iterations: callsMax ?? TOOL_SESSION_LIMITS.callsMax,
+    timeout: durationOf(lifeMs),
+    tool_timeout: durationOf(toolTimeoutMs ?? millisecondsOf(DEFAULT_LOOP_CONFIG.tool_timeout)),
+    tool_definitions: only === undefined ? [...all] : offeredOf(only, all),
+  }
+}
+
+/** An empty list is a mistake of whoever made it: for the session it would mean everything. */
+function offeredOf(only: readonly string[], all: readonly ToolDefinition[]): ToolDefinition[] {
+  if (only.length > 0) return only.map((name) => definitionOf(name, all))
+  throw new Fault('CONFIG_INVALID', {
+    message: 'Cannot open the tool session: the list of its tools is empty',
+    hint: 'Name at least one tool, or leave the list out for all of them',
+  })
+}
+
+function definitionOf(name: string, all: readonly ToolDefinition[]): ToolDefinition {
+  const found = all.find((definition) => definition.name === name)
+  if (found !== undefined) return found
+  throw new Fault('CONFIG_INVALID', {
+    message: `Cannot offer the tool ${JSON.stringify(name.slice(0, 128))}: there is none of this name`,
+    hint: all.length === 0 ? 'The project has no tools' : `The tools are: ${all.map((each) => each.name).join(', ')}`,
+  })
+}
