@@ -122,7 +122,10 @@ async function authoriseOnce(
     const answer = approvalIn(
       await raceDeadline(race, signal, (inner) => authority.gate.approve(question(null), inner)),
     )
-    if (answer.kind === 'Refused') return denied(action, answer.reason, call, by('approval'))
+    if (answer.kind === 'Refused') {
+      const { reason, policies = [], errors = [] } = answer
+      return denied(action, reason, call, { ...by('approval'), policies, errors })
+    }
     if (answer.kind === 'Pending') return held(denied(action, answer.reason, call, by('approval')), answer)
     const approval = answer.kind === 'Approved' ? answer.approval : null
     if (call.contract?.requires_approval === true && approval === null) {

@@ -6,7 +6,7 @@ import { canonical, Fault, fits, type Shape, shapes } from '../core/index.ts'
 import { actionShape } from '../events/index.ts'
 import type { ApprovalAnswer, Decision } from '../policy/index.ts'
 
-const { list, literal, open, text } = shapes
+const { list, literal, open, optional, text } = shapes
 
 const DECISIONS: { readonly [K in Decision['kind']]: Shape<Extract<Decision, { kind: K }>> } = {
   Allow: open({ kind: literal('Allow'), policies: list(text) }),
@@ -14,6 +14,12 @@ const DECISIONS: { readonly [K in Decision['kind']]: Shape<Extract<Decision, { k
   Modify: open({ kind: literal('Modify'), modified_action: actionShape, reason: text, policies: list(text) }),
 }
 
+const refusedShape = open({
+  kind: literal('Refused'),
+  reason: text,
+  policies: optional(list(text)),
+  errors: optional(list(text)),
+})
 const pendingShape = open({ kind: literal('Pending'), reason: text, approval_id: text, expires_at: shapes.timestamp })
 
 /** A copy, so that what was judged is what is written, and what a getter says next time does not matter. */
@@ -33,7 +39,11 @@ export function approvalIn(answer: ApprovalAnswer): ApprovalAnswer {
   const { kind } = answer
   if (kind === 'NotNeeded') return { kind }
   if (kind === 'Approved') return { kind, approval: answer.approval }
-  if (kind === 'Refused' && typeof answer.reason === 'string') return { kind, reason: answer.reason.toWellFormed() }
+  if (kind === 'Refused' && fits(refusedShape, { ...answer })) {
+    const { reason, policies = [], errors = [] } = structuredClone({ ...answer })
+    canonical([policies, errors])
+    return { kind, reason: reason.toWellFormed(), policies, errors }
+  }
   if (kind === 'Pending' && fits(pendingShape, { ...answer })) {
     const { approval_id, expires_at } = answer
     return { kind, reason: answer.reason.toWellFormed(), approval_id, expires_at }

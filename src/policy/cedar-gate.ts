@@ -57,14 +57,11 @@ class Cedar implements CedarGate {
   }
 
   async decide(question: GateQuestion, signal: AbortSignal): Promise<Decision> {
-    if (signal.aborted) return deny('the question was cancelled before policy answered')
-    const outcome = requestOf(question)
-    if (outcome.kind === 'Unfit') return deny(outcome.reason)
-    if (this.#warn !== null && this.activeCount() === 0) {
-      this.#warn(`DEVELOPMENT ONLY: no policy is active, and ${wordsFor(outcome.request)} is allowed without one`)
-      return { kind: 'Allow', policies: [] }
-    }
-    return decisionOf(this.#judge, outcome.request)
+    return this.#judged(question, signal, false)
+  }
+
+  async preview(question: GateQuestion, signal: AbortSignal): Promise<Decision> {
+    return this.#judged(question, signal, true)
   }
 
   list(): readonly PolicyEntry[] {
@@ -96,5 +93,16 @@ class Cedar implements CedarGate {
 
   [Symbol.dispose](): void {
     this.#judge[Symbol.dispose]()
+  }
+
+  #judged(question: GateQuestion, signal: AbortSignal, asIfApproved: boolean): Decision {
+    if (signal.aborted) return deny('the question was cancelled before policy answered')
+    const outcome = requestOf(question, asIfApproved)
+    if (outcome.kind === 'Unfit') return deny(outcome.reason)
+    if (this.#warn !== null && this.activeCount() === 0) {
+      this.#warn(`DEVELOPMENT ONLY: no policy is active, and ${wordsFor(outcome.request)} is allowed without one`)
+      return { kind: 'Allow', policies: [] }
+    }
+    return decisionOf(this.#judge, outcome.request)
   }
 }

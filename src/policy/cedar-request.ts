@@ -24,15 +24,15 @@ export interface Judged {
   readonly approvedFingerprint: string | null
 }
 
-/** The request for a gate's question, or why there is none. */
-export function requestOf(question: GateQuestion): RequestOutcome {
+/** The request for a gate's question, or why there is none; as it would be once the call was approved, if that is asked. */
+export function requestOf(question: GateQuestion, asIfApproved = false): RequestOutcome {
   if (!approvalFits(question)) return { kind: 'Unfit', reason: 'the approval was given for another call' }
   const { call, run, approval } = question
   return cedarRequest({
     call,
     agent_id: run.agent_id,
     trusted_context: run.trusted_context,
-    approvedFingerprint: approval === null ? null : approval.fingerprint,
+    approvedFingerprint: asIfApproved ? call.fingerprint : (approval?.fingerprint ?? null),
   })
 }
 

@@ -17,10 +17,11 @@ export function failClosed({ action }: PreparedCall): Decision {
 
 /** For development only. Whoever opens it says so, and is warned about every single action. */
 export function permissiveGate(warn: (message: string) => void): Gate {
-  return fixedGate('permissive', ({ call, run }) => {
+  const allowed = ({ call, run }: GateQuestion): Decision => {
     warn(`INSECURE: policy is switched off, and "${sourceOf(call.action)}" is allowed for agent ${run.agent_id}`)
     return ALLOW
-  })
+  }
+  return { ...fixedGate('permissive', allowed), preview: async () => ALLOW }
 }
 
 /** Tool calls by name; delegations and replies are not filtered. */
@@ -41,10 +42,7 @@ export function denyEverythingGate(reason: string, detail: readonly string[] = [
 const ALLOW: Decision = Object.freeze({ kind: 'Allow', policies: Object.freeze([]) })
 
 function fixedGate(name: string, answer: (question: GateQuestion) => Decision): Gate {
-  return {
-    name,
-    approve: async (question) => withoutApprover(question),
-    decide: async (question, signal) =>
-      signal.aborted ? deny('the question was cancelled before policy answered') : answer(question),
-  }
+  const decide: Gate['decide'] = async (question, signal) =>
+    signal.aborted ? deny('the question was cancelled before policy answered') : answer(question)
+  return { name, approve: async (question) => withoutApprover(question), decide, preview: decide }
 }

@@ -27,7 +27,13 @@ export type Decision =
 export type ApprovalAnswer =
   | { readonly kind: 'NotNeeded' }
   | { readonly kind: 'Approved'; readonly approval: Approval }
-  | { readonly kind: 'Refused'; readonly reason: string }
+  | {
+      readonly kind: 'Refused'
+      readonly reason: string
+      /** As of a denial: for the journal, where policy was what refused. */
+      readonly policies?: readonly string[]
+      readonly errors?: readonly string[]
+    }
   /** Nobody decided yet and nobody waits: the caller may ask again, with a new call that presents this handle (8.5). */
   | {
       readonly kind: 'Pending'
@@ -58,6 +64,11 @@ export interface Gate {
   readonly name: string
   approve(question: GateQuestion, signal: AbortSignal): Promise<ApprovalAnswer>
   decide(question: GateQuestion, signal: AbortSignal): Promise<Decision>
+  /**
+   * What `decide` would answer if a person approved this very call. It grants nothing: it is asked so that nobody is shown a
+   * call that policy denies anyway. Without it, a person is asked first.
+   */
+  preview?(question: GateQuestion, signal: AbortSignal): Promise<Decision>
 }
 
 /**

@@ -87,6 +87,13 @@ class Watched implements WatchedGate {
     return this.#inner.decide(question, signal)
   }
 
+  /** A gate that has no preview denies nothing before a person was asked. */
+  async preview(question: GateQuestion, signal: AbortSignal): Promise<Decision> {
+    await this.refresh()
+    if (signal.aborted) return deny('the question was cancelled before policy answered')
+    return (await this.#inner.preview?.(question, signal)) ?? { kind: 'Allow', policies: [] }
+  }
+
   /** After this, what answers was read after the call began, or is known to be unchanged. */
   async refresh(): Promise<void> {
     if (this.#options.insecureAllowAll !== undefined) return

@@ -101,15 +101,15 @@ test('a call that a person denied takes no effect, and the model is told why', a
   expect(seen.join()).toContain('not on a Friday')
 })
 
-test('an approval does not make policy allow what it denies', async () => {
-  const { runtime, tool, request, held } = await made(
+test('a call that policy forbids is shown to nobody, and the journal names the policy', async () => {
+  const { runtime, tool } = await made(
     { tools: ['pay'] },
     `${POLICY}\nforbid(principal, action == Action::"tool_call::pay", resource);`,
   )
-  const asked = runtime.ask('pay them')
-  await request(`/${(await held()).id}/approve`, { method: 'POST' })
-  await asked
+  const { audit } = await runtime.ask('pay them')
   expect(tool.ran).toEqual([])
+  expect(existsSync(runtime.project.approvalFolder)).toBe(false)
+  expect(readFileSync(audit.path, 'utf8')).toMatch(/"denied_calls":\[\{.*"determining_policies":\["default[^"]*"/)
 })
 
 test('nobody has time with a timeout of nothing, and a runtime that closes waits for nobody', async () => {

@@ -7,6 +7,7 @@ import { giveApproval } from '../approvals.ts'
 import type { ApprovalAnswer, Gate, GateQuestion } from '../gate.ts'
 import type { WaitEnd } from './held-action.ts'
 import { approvalNeed } from './held-call.ts'
+import { refusedInVain } from './in-vain.ts'
 import type { Asked, Notifier } from './notifier.ts'
 import type { ApprovalQueue } from './queue.ts'
 import { refusalOf } from './queue-faults.ts'
@@ -30,7 +31,8 @@ export function escalationGate(inner: Gate, queue: ApprovalQueue, options: Escal
     name: `escalation(${inner.name})`,
     approve: async (question, signal) => {
       const need = approvalNeed(question.call, tools)
-      return need === null ? await inner.approve(question, signal) : await ask(queue, options, need, question, signal)
+      if (need === null) return await inner.approve(question, signal)
+      return (await refusedInVain(inner, question, signal)) ?? (await ask(queue, options, need, question, signal))
     },
     decide: (question, signal) => inner.decide(question, signal),
   }

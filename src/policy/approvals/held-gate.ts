@@ -7,6 +7,7 @@ import { giveApproval } from '../approvals.ts'
 import type { ApprovalAnswer, Gate, GateQuestion } from '../gate.ts'
 import type { HeldAction } from './held-action.ts'
 import { approvalNeed } from './held-call.ts'
+import { refusedInVain } from './in-vain.ts'
 import type { ApprovalQueue } from './queue.ts'
 
 export const HELD_LIFETIME_MS = 900_000
@@ -27,6 +28,8 @@ export function heldGate(inner: Gate, queue: ApprovalQueue, options: HeldOptions
       const need = approvalNeed(question.call, tools)
       if (need === null) return await inner.approve(question, signal)
       signal.throwIfAborted()
+      const vain = await refusedInVain(inner, question, signal) // before the approval is used up, too
+      if (vain !== null) return vain
       if (question.presented !== null) return await presented(queue, question, question.presented)
       const held = await queue.hold({ ...question, reason: need, use: 'presented', lifetimeMs }, signal)
       return held.kind === 'Held' ? pending(held.action) : { kind: 'Refused', reason: held.reason }

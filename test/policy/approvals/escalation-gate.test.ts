@@ -3,15 +3,17 @@ import { type Approval, authorizationBinding, spendApproval } from '../../../src
 import {
   type ApprovalAnswer,
   type Asked,
+  cedarGate,
   escalationGate,
   failClosedGate,
   type Gate,
+  heldGate,
   permissiveGate,
 } from '../../../src/policy/index.ts'
 import { testWorld } from '../../../src/testing/index.ts'
 import { faultyWorld, gate as fileGate } from '../../support/faulty-world.ts'
 import { scratch } from '../../support/scratch.ts'
-import { bareQuestion, DELEGATE, RESPOND, reasonOf, toolQuestion } from '../support.ts'
+import { bareQuestion, DELEGATE, entry, RESPOND, reasonOf, toolQuestion } from '../support.ts'
 import { APPROVE, DENY, deskIn, namesIn, OPERATOR, pay, settledIn } from './support.ts'
 
 const place = scratch()
@@ -142,13 +144,45 @@ describe('an approved call', () => {
 
   test('is still judged by the inner gate, which may deny it', async () => {
     const { queue, nextHeld } = await desk()
-    const gate = escalationGate(failClosedGate(), queue)
+    const { preview: _, ...changing } = failClosedGate() // as if it had allowed when it was asked before
+    const gate = escalationGate(changing, queue)
     const question = pay()
     const asked = gate.approve(question, never)
     await queue.resolve((await nextHeld()).id, APPROVE, OPERATOR)
     expect(await reasonOf(gate, { ...question, approval: approvalOf(await asked) })).toContain(
       'no policy is configured',
     )
+  })
+})
+
+describe('a call that policy denies even when it is approved', () => {
+  const approved = 'permit(principal, action, resource) when { context.has_human_approval };'
+  test('is shown to nobody, and the policies that decided are named', async () => {
+    const { queue, changes } = await desk()
+    using inner = cedarGate({
+      policies: [entry('approved', approved), entry('never', 'forbid(principal, action, resource);')],
+      default: 'deny',
+    })
+    const answer = await escalationGate(inner, queue).approve(pay(), never)
+    expect(answer).toEqual({
+      kind: 'Refused',
+      reason: expect.stringContaining('policy does not allow'),
+      policies: ['never'],
+      errors: [],
+    })
+    expect(await heldGate(inner, queue).approve(pay(), never)).toEqual(answer)
+    expect(changes).toEqual([])
+  })
+
+  test('is not meant when policy only waits for the approval, and then it sees that one and no other', async () => {
+    const { queue, nextHeld } = await desk()
+    using inner = cedarGate({ policies: [entry('approved', approved)], default: 'deny' })
+    const gate = escalationGate(inner, queue)
+    const question = pay()
+    const asked = gate.approve(question, never)
+    await queue.resolve((await nextHeld()).id, APPROVE, OPERATOR)
+    expect((await gate.decide({ ...question, approval: approvalOf(await asked) }, never)).kind).toBe('Allow')
+    expect((await gate.decide(question, never)).kind).toBe('Deny') // a preview has given nothing
   })
 })
 
@@ -252,9 +286,11 @@ describe('a call that is not approved', () => {
   test('is never shown when its asker left before it was written', async () => {
     const { queue, changes } = await desk()
     const leaving = new AbortController()
-    const asked = escalationGate(open, queue).approve(pay(), leaving.signal)
+    const { call, run } = pay()
+    const asked = queue.hold({ call, run, reason: 'r', use: 'waits', lifetimeMs: 1_000 }, leaving.signal)
     leaving.abort(new Error('gone'))
-    expect((await asked).kind).toBe('Refused')
+    const held = await asked
+    expect(held.kind === 'Held' && (await held.ended)).toEqual({ kind: 'Withdrawn' })
     expect(changes).toEqual([])
   })
 })

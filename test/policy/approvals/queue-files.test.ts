@@ -59,6 +59,22 @@ describe('what an earlier process held', () => {
   })
 })
 
+test('a request that a crash brought back beside its end changes nothing of that end', async () => {
+  const folder = place.path('approvals')
+  const { queue } = await diedWith(folder, (living) => day(living, toldNothing()))
+  await queue[Symbol.asyncDispose]()
+  const before = settledIn(folder)
+  expect(before.length).toBeGreaterThan(4)
+  for (const { request } of before) {
+    const name = `00000000000000aa.${request.action.id}.json`
+    writeFileSync(join(folder, 'held', name), JSON.stringify(request), { mode: 0o600 })
+  }
+  const { queue: next } = await deskIn(folder)
+  expect(settledIn(folder)).toEqual(before)
+  expect(namesIn(folder, 'held')).toEqual([])
+  expect(next.list()).toEqual([])
+})
+
 test('two living processes hold side by side, and the second does not take the first for dead', async () => {
   const folder = place.path('approvals')
   const first = await deskIn(folder)
