@@ -192,4 +192,18 @@ describe(`on a real terminal${why === null ? '' : ` (skipped: ${why})`}`, () => 
     expect(terminal.screen()).toContain('Denied')
     expect(terminal.screen()).toContain('I was not allowed to.')
   })
+
+  test.skipIf(why !== null)('a server asks there too, and Ctrl-C still ends it', async () => {
+    const { project, words } = await runnable()
+    const provider = words.slice(words.indexOf('--provider'), words.indexOf('-i'))
+    const up = ['up', '--project', project.path, '--port', '0', '--json', '--approval-terminal', ...provider]
+    await using terminal = inTerminal(up)
+    await terminal.shown(/"event":"listening"/)
+    const chat = inProcess(['chat', 'how is it?', '--project', project.path])
+    const [, id = ''] = await terminal.shown(/Type "approve ([0-9a-f]{16})" to approve it/)
+    terminal.type(`approve ${id}\n`)
+    expect(await chat).toMatchObject({ code: 0, stdout: 'All is well.\n' })
+    terminal.type('\u0003')
+    expect(await terminal.ended).toBe(0)
+  })
 })

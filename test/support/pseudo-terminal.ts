@@ -29,7 +29,7 @@ export interface InTerminal extends AsyncDisposable {
 /** Runs `symbi` under a terminal. What follows the words goes through a shell: a redirection, for example. */
 export function inTerminal(words: readonly string[], behind = ''): InTerminal {
   const line = [process.execPath, PROGRAM, ...words].map((word) => `'${word}'`).join(' ')
-  const child: ChildProcessWithoutNullStreams = spawn('script', ['-qefc', `${line} ${behind}`, '/dev/null'], {
+  const child: ChildProcessWithoutNullStreams = spawn('script', ['-qefc', `exec ${line} ${behind}`, '/dev/null'], {
     env: { PATH: process.env.PATH ?? '', HOME: '/nonexistent', NO_COLOR: '1', SHELL: '/bin/sh', ...MORE },
   })
   let text = ''
