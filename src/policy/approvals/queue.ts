@@ -135,6 +135,9 @@ export class ApprovalQueue implements AsyncDisposable {
     if (typeof entry === 'string') return { kind: 'NotHeld', reason: entry }
     await entry.opened
     if (entry.phase === 'expired') return { kind: 'NotHeld', reason: 'timeout' }
+    if (entry.phase === 'withdrawn' && entry.use === 'presented') {
+      return { kind: 'NotHeld', reason: 'the session has ended' } // while it was written: its handle would lead nowhere
+    }
     return { kind: 'Held', action: entry.action, ended: entry.ended }
   }
 

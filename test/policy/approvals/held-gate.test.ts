@@ -221,6 +221,16 @@ describe('the call that comes back with its handle', () => {
   })
 })
 
+test('a call whose session ends while its request is written gets no handle', async () => {
+  const { queue, changes } = await desk()
+  const asked = heldGate(open, queue).approve(again('c1'), never)
+  const written = new Promise((resolve) => setImmediate(resolve)) // the gate has asked the queue by then
+  await written
+  await queue.withdraw(runKeyOf(run()))
+  expect(reasonIn(await asked)).toBe('the session has ended')
+  expect(changes).toEqual([])
+})
+
 describe('what is held is bounded', () => {
   test('one session holds sixteen calls, and an ended one makes room', async () => {
     const { queue } = await desk()
