@@ -12,7 +12,7 @@ async function run(...argv: string[]): Promise<{ code: number; lines: string[]; 
 }
 
 test.each([
-  ['broker call', 5],
+  ['broker call', 9],
   ['chat message', 2],
   ['records', 1],
   ['claims', 1],
