@@ -1,4 +1,5 @@
 export { ESCALATION_TIMEOUT_MS, type EscalationOptions, escalationGate } from './approvals/escalation-gate.ts'
+export { type ApprovalParts, giveApproval } from './approvals/give-approval.ts'
 export {
   type Approver,
   type GivenDecision,
@@ -15,23 +16,15 @@ export type { HoldAnswer, HoldRequest, PresentedCall, QueueOptions } from './app
 export { QUEUE_LIMITS, type QueueLimits } from './approvals/queue-limits.ts'
 export { reviewDigest, reviewText, terminalReview } from './approvals/review-text.ts'
 export { unattendedGate } from './approvals/unattended-gate.ts'
-export { type ApprovalParts, giveApproval } from './approvals.ts'
-export { type Candidate, type CandidateOptions, openCandidate } from './candidate.ts'
-export { CedarEngine, sharedEngine } from './cedar-engine.ts'
-export { type CedarGate, type CedarGateOptions, cedarGate } from './cedar-gate.ts'
-export { approvalFits, type Judged } from './cedar-request.ts'
-export { checkPolicies, checkPolicyText, type PolicyCheck } from './check-policies.ts'
-export {
-  type BlockTrace,
-  evaluateInline,
-  type InlineQuestion,
-  type InlineRuling,
-  questionOf,
-  type RuleTrace,
-  showRead,
-} from './evaluate-inline.ts'
-export { type EvaluateOptions, evaluatePolicy, type PolicyEvaluation } from './evaluate-policy.ts'
+export { CedarEngine, sharedEngine } from './cedar/cedar-engine.ts'
+export { type CedarGate, type CedarGateOptions, cedarGate } from './cedar/cedar-gate.ts'
+export { approvalFits, type Judged } from './cedar/cedar-request.ts'
+export type { PolicyEntry } from './cedar/policy-set.ts'
+export { describe as describeProblem, type Problem } from './cedar/problems.ts'
 export { denyEverythingGate, failClosedGate, permissiveGate, toolFilterGate } from './fixed-gates.ts'
+export { type LoadedPolicies, type LoadOptions, loadPolicies } from './folder/load-policies.ts'
+export { isPlainName, readPolicyFile, SURFACES } from './folder/policy-folder.ts'
+export { type PolicyNews, type WatchedGate, type WatchOptions, watchedGate } from './folder/watched-gate.ts'
 export {
   type ApprovalAnswer,
   type Decision,
@@ -41,12 +34,19 @@ export {
   heldBinding,
   withoutApprover,
 } from './gate.ts'
-export { type Read, Unanswerable } from './inline-condition.ts'
-export { restrictedBy } from './inline-toolbox.ts'
-export { type LoadedPolicies, type LoadOptions, loadPolicies } from './load-policies.ts'
-export { isPlainName, readPolicyFile, SURFACES } from './policy-folder.ts'
-export type { PolicyPlace } from './policy-place.ts'
-export type { PolicyEntry } from './policy-set.ts'
-export { describe as describeProblem, type Problem } from './problems.ts'
-export { recordedCall } from './recorded-call.ts'
-export { type PolicyNews, type WatchedGate, type WatchOptions, watchedGate } from './watched-gate.ts'
+export {
+  type BlockTrace,
+  evaluateInline,
+  type InlineQuestion,
+  type InlineRuling,
+  questionOf,
+  type RuleTrace,
+  showRead,
+} from './inline/evaluate-inline.ts'
+export { type Read, Unanswerable } from './inline/inline-condition.ts'
+export { restrictedBy } from './inline/inline-toolbox.ts'
+export { type Candidate, type CandidateOptions, openCandidate } from './offline/candidate.ts'
+export { checkPolicies, checkPolicyText, type PolicyCheck } from './offline/check-policies.ts'
+export { type EvaluateOptions, evaluatePolicy, type PolicyEvaluation } from './offline/evaluate-policy.ts'
+export type { PolicyPlace } from './offline/policy-place.ts'
+export { recordedCall } from './offline/recorded-call.ts'

@@ -11,8 +11,8 @@ import {
 } from '../../src/calls/index.ts'
 import { canonical, type JsonObject, parseId, type Timestamp } from '../../src/core/index.ts'
 import { DEFAULT_LOOP_CONFIG, type ProposedAction } from '../../src/events/index.ts'
+import type { PolicyEntry } from '../../src/policy/cedar/policy-set.ts'
 import type { Decision, Gate, GateQuestion } from '../../src/policy/index.ts'
-import type { PolicyEntry } from '../../src/policy/policy-set.ts'
 
 export const AGENT = parseId('agent', '11111111-1111-4111-8111-111111111111')
 export const OTHER_AGENT = parseId('agent', '22222222-2222-4222-8222-222222222222')

@@ -3,8 +3,8 @@
  * approved, and answers alone where no approval is needed.
  */
 import { Fault, messageOf } from '../../core/index.ts'
-import { giveApproval } from '../approvals.ts'
 import type { ApprovalAnswer, Gate, GateQuestion } from '../gate.ts'
+import { giveApproval } from './give-approval.ts'
 import type { WaitEnd } from './held-action.ts'
 import { approvalNeed } from './held-call.ts'
 import { refusedInVain } from './in-vain.ts'

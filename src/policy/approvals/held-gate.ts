@@ -3,8 +3,9 @@
  * asker gets a handle at once; the same call that comes back with it, as a call of its own, gets an approval of its own,
  * bound to its own fingerprint and spent once (design 5). The inner gate still judges what was approved.
  */
-import { giveApproval } from '../approvals.ts'
+
 import type { ApprovalAnswer, Gate, GateQuestion } from '../gate.ts'
+import { giveApproval } from './give-approval.ts'
 import type { HeldAction } from './held-action.ts'
 import { approvalNeed } from './held-call.ts'
 import { refusedInVain } from './in-vain.ts'
