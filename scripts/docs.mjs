@@ -116,7 +116,7 @@ await whenProgram(import.meta, async () => {
   buildWhenStale(ROOT, { stdout: 2 })
   const from = (/** @type {string} */ path) => import(pathToFileURL(join(ROOT, 'dist', path)).href)
   const { CODES } = await from('core/index.js')
-  const { SETTINGS } = await from('cli/settings.js')
+  const { SETTINGS } = await from('cli/settings/settings.js')
   const { DIAGNOSTIC_CODES } = await from('dsl/index.js')
   const read = (/** @type {string} */ path) => readFileSync(join(ROOT, path), 'utf8')
   const pages = {

@@ -7,7 +7,7 @@ import { Fault, type InvocationId, idOrNull } from '../core/index.ts'
 import { fileClaims, type Inspection, readReviewFile } from '../invocations/index.ts'
 import { addCommand, type Cli, type CommonOptions, type ExitCode } from './cli.ts'
 import { jsonLine } from './plain-text.ts'
-import { projectPaths } from './project-paths.ts'
+import { projectPaths } from './project/project-paths.ts'
 import { projectWords } from './terminal.ts'
 import { typed } from './typed.ts'
 

@@ -4,8 +4,8 @@ import { addKey, listKeys, revokeKey } from '../access/index.ts'
 import { type AgentId, idOrNull } from '../core/index.ts'
 import { findAgentSource, runnableAgent } from '../delegation/index.ts'
 import { addCommand, type Cli, type CommonOptions, type ExitCode } from './cli.ts'
-import { optionsFor, readSetting } from './config.ts'
-import { findProject } from './find-project.ts'
+import { findProject } from './project/find-project.ts'
+import { optionsFor, readSetting } from './settings/config.ts'
 import { textTable } from './text-table.ts'
 
 interface AddOptions {

@@ -4,8 +4,8 @@ import { Fault } from '../core/index.ts'
 import { type Provider, providerFromSettings } from '../providers/index.ts'
 import type { Project } from '../runtime/index.ts'
 import type { World } from '../world/index.ts'
-import type { Config } from './config.ts'
-import { DEMO_MODEL_FILE } from './init-demo-model.ts'
+import { DEMO_MODEL_FILE } from './init/init-demo-model.ts'
+import type { Config } from './settings/config.ts'
 
 export interface Model {
   readonly provider: Provider

@@ -9,9 +9,9 @@ import { oneLine } from './plain-text.ts'
 
 type Register = (program: Command, cli: Cli, exit: ExitCode) => void
 const COMMANDS: { readonly [name: string]: () => Promise<{ readonly register: Register }> } = {
-  init: () => import('./init.ts'),
-  run: () => import('./run.ts'),
-  up: () => import('./up.ts'),
+  init: () => import('./init/init.ts'),
+  run: () => import('./run/run.ts'),
+  up: () => import('./up/up.ts'),
   chat: () => import('./chat/chat.ts'),
   keys: () => import('./keys.ts'),
   approvals: () => import('./approvals/approvals.ts'),
@@ -20,8 +20,8 @@ const COMMANDS: { readonly [name: string]: () => Promise<{ readonly register: Re
   policy: () => import('./policy/policy.ts'),
   mcp: () => import('./mcp/mcp.ts'),
   dsl: () => import('./dsl/dsl.ts'),
-  fmt: () => import('./fmt.ts'),
-  doctor: () => import('./doctor.ts'),
+  fmt: () => import('./fmt/fmt.ts'),
+  doctor: () => import('./doctor/doctor.ts'),
 }
 
 export async function run(argv: readonly string[], cli: Cli): Promise<number> {

@@ -1,7 +1,7 @@
 /** Approvals on the terminal: the port with a terminal that a test plays, and processes with a real one. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { terminalNotifier } from '../../src/cli/approval-terminal.ts'
+import { terminalNotifier } from '../../src/cli/approvals/approval-terminal.ts'
 import type { JsonObject } from '../../src/core/index.ts'
 import { type ApprovalAnswer, type ApprovalQueue, escalationGate, permissiveGate } from '../../src/policy/index.ts'
 import { type ControllingTerminal, nodeWorld } from '../../src/world/index.ts'

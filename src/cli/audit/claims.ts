@@ -6,7 +6,7 @@
 import { basename, dirname, join } from 'node:path'
 import { isJsonObject, type Json, readJson } from '../../core/index.ts'
 import type { World } from '../../world/index.ts'
-import type { ProjectPaths } from '../project-paths.ts'
+import type { ProjectPaths } from '../project/project-paths.ts'
 
 export type Claims = ReadonlyMap<string, { readonly journal: string; readonly recorded: boolean }>
 

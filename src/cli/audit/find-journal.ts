@@ -5,7 +5,7 @@
 import { basename, join } from 'node:path'
 import { type AgentId, Fault, idOrNull, isJsonObject, type Json, type RunId, readJson } from '../../core/index.ts'
 import type { World } from '../../world/index.ts'
-import type { ProjectPaths } from '../project-paths.ts'
+import type { ProjectPaths } from '../project/project-paths.ts'
 
 export interface JournalFile {
   readonly path: string

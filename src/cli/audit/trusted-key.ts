@@ -3,7 +3,7 @@ import { Fault } from '../../core/index.ts'
 import { readSigningKey } from '../../journal/index.ts'
 import { type PublicKey, parsePublicKey } from '../../keys/index.ts'
 import type { World } from '../../world/index.ts'
-import type { ProjectPaths } from '../project-paths.ts'
+import type { ProjectPaths } from '../project/project-paths.ts'
 
 export interface TrustedKey {
   readonly key: PublicKey

@@ -7,7 +7,7 @@ import { ApprovalQueue, type HeldAction, type Notifier } from '../../policy/inde
 import type { Project } from '../../runtime/index.ts'
 import type { Log } from '../../server/index.ts'
 import type { World } from '../../world/index.ts'
-import { openApprovalTerminal, terminalNotifier } from '../approval-terminal.ts'
+import { openApprovalTerminal, terminalNotifier } from '../approvals/approval-terminal.ts'
 
 export interface Desk extends AsyncDisposable {
   /** Null where nobody can be asked: then a call that needs an approval is refused. */

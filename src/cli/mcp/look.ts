@@ -9,7 +9,7 @@ import {
   type UpstreamServer,
 } from '../../upstream/index.ts'
 import type { Cli } from '../cli.ts'
-import type { ProjectPaths } from '../project-paths.ts'
+import type { ProjectPaths } from '../project/project-paths.ts'
 import { toolServerVariables } from './variables.ts'
 
 export interface Looked {

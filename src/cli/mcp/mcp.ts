@@ -4,7 +4,7 @@
  */
 import { Command, Option } from 'commander'
 import { addCommand, type Cli, type ExitCode } from '../cli.ts'
-import { optionsFor } from '../config.ts'
+import { optionsFor } from '../settings/config.ts'
 import { type PinOptions, pin } from './pin.ts'
 import { type ServeOptions, serveMcp } from './serve.ts'
 import { tools } from './tools.ts'

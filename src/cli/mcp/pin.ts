@@ -6,7 +6,7 @@
 import { exposedName, type ToolState, writePins } from '../../upstream/index.ts'
 import type { Cli, CommonOptions } from '../cli.ts'
 import { jsonLine, oneLine } from '../plain-text.ts'
-import { type ProjectPaths, projectPaths } from '../project-paths.ts'
+import { type ProjectPaths, projectPaths } from '../project/project-paths.ts'
 import { differences } from './differences.ts'
 import { type Looked, look, pinFileOf } from './look.ts'
 

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { isFault } from '../../core/index.ts'
 import { configuredServers, exposedName, PIN_FILE, readPins } from '../../upstream/index.ts'
 import type { World } from '../../world/index.ts'
-import { pathsIn } from '../project-paths.ts'
+import { pathsIn } from '../project/project-paths.ts'
 
 /** None where the configuration or the pins cannot be read: whoever starts the servers says why. */
 export async function servedNames(world: World, root: string): Promise<readonly string[]> {

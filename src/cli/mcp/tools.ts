@@ -2,7 +2,7 @@
 import { exposedName } from '../../upstream/index.ts'
 import type { Cli, CommonOptions } from '../cli.ts'
 import { jsonLine, oneLine } from '../plain-text.ts'
-import { projectPaths } from '../project-paths.ts'
+import { projectPaths } from '../project/project-paths.ts'
 import { textTable } from '../text-table.ts'
 import { type Looked, look } from './look.ts'
 

@@ -1,7 +1,7 @@
 /** The environment that tool servers are given names from: ours, and beneath it what `.env` may hold. */
 import type { World } from '../../world/index.ts'
 import type { Cli } from '../cli.ts'
-import { readEnvFile } from '../project-files.ts'
+import { readEnvFile } from '../project/project-files.ts'
 
 type Variables = Readonly<Record<string, string | undefined>>
 

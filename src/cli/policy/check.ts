@@ -4,7 +4,7 @@ import { Fault } from '../../core/index.ts'
 import { checkPolicies, checkPolicyText, describeProblem, type PolicyCheck, type Problem } from '../../policy/index.ts'
 import type { Cli, CommonOptions } from '../cli.ts'
 import { jsonLine, oneLine, widthOf } from '../plain-text.ts'
-import { folderPaths } from '../project-paths.ts'
+import { folderPaths } from '../project/project-paths.ts'
 
 export type CheckOptions = object
 

@@ -3,7 +3,7 @@ import { CODES, Fault, isFault, type Json } from '../../core/index.ts'
 import { evaluatePolicy, type PolicyEvaluation, type PolicyPlace } from '../../policy/index.ts'
 import type { Cli, CommonOptions } from '../cli.ts'
 import { jsonLine, oneLine } from '../plain-text.ts'
-import { folderPaths } from '../project-paths.ts'
+import { folderPaths } from '../project/project-paths.ts'
 import { inputBytes } from '../standard-input.ts'
 import { callIn, callInFile } from './call-file.ts'
 

@@ -5,7 +5,7 @@
 import { findAgentSource, runnableAgent } from '../../delegation/index.ts'
 import { evaluateInline, questionOf, restrictedBy } from '../../policy/index.ts'
 import type { Cli, CommonOptions } from '../cli.ts'
-import { folderPaths } from '../project-paths.ts'
+import { folderPaths } from '../project/project-paths.ts'
 import { callInFile } from './call-file.ts'
 import { namedCall } from './named-call.ts'
 import { showExplanation } from './show-explanation.ts'

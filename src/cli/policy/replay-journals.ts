@@ -3,7 +3,7 @@ import { basename, join } from 'node:path'
 import { Fault } from '../../core/index.ts'
 import type { World } from '../../world/index.ts'
 import { findJournal, type JournalFile, readName } from '../audit/find-journal.ts'
-import type { ProjectPaths } from '../project-paths.ts'
+import type { ProjectPaths } from '../project/project-paths.ts'
 
 export interface WantedJournal {
   readonly name: string

@@ -10,7 +10,7 @@ import { progressOf } from '../audit/progress.ts'
 import { isEmptyJournal, judged, requireAgent } from '../audit/read-run.ts'
 import { keyFacts, keySentence, type TrustedKey, trustedKey } from '../audit/trusted-key.ts'
 import type { Cli, CommonOptions } from '../cli.ts'
-import { folderPaths, type ProjectPaths, projectPaths } from '../project-paths.ts'
+import { folderPaths, type ProjectPaths, projectPaths } from '../project/project-paths.ts'
 import { journalsIn } from './replay-journals.ts'
 import { type Refused, type ReplayPage, replayPage } from './show-replay.ts'
 

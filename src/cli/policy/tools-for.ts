@@ -7,8 +7,8 @@ import type { ProposedAction } from '../../events/index.ts'
 import { readyMadeTools } from '../../runtime/index.ts'
 import { monitoringTools, type Tool, toolbox } from '../../tools/index.ts'
 import type { World } from '../../world/index.ts'
-import { readSetting } from '../config.ts'
-import { readyMadeOf } from '../tool-settings.ts'
+import { readSetting } from '../settings/config.ts'
+import { readyMadeOf } from '../settings/tool-settings.ts'
 
 export interface ToolsFor {
   readonly box: Toolbox

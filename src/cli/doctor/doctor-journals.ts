@@ -3,10 +3,10 @@
  * proves nothing; an empty file belongs to a run that never began.
  */
 import { join } from 'node:path'
-import { Fault, idOrNull, isFault } from '../core/index.ts'
-import { readSigningKey, SIGNING_KEY_NAME, verifyRunPrefix } from '../journal/index.ts'
-import type { PublicKey } from '../keys/index.ts'
-import type { World } from '../world/index.ts'
+import { Fault, idOrNull, isFault } from '../../core/index.ts'
+import { readSigningKey, SIGNING_KEY_NAME, verifyRunPrefix } from '../../journal/index.ts'
+import type { PublicKey } from '../../keys/index.ts'
+import type { World } from '../../world/index.ts'
 import { counted, type Finding, failed, ok, type Patient, projectOf, warning } from './doctor-rows.ts'
 
 export async function checkJournals(patient: Patient): Promise<Finding> {

@@ -3,20 +3,20 @@
  * anything; the exit code says how it ended, and the same id again says it again without running anything.
  */
 import { type Command, Option } from 'commander'
-import { CODES, Fault, type InvocationId, idOrNull, newId } from '../core/index.ts'
-import { type DelegationTarget, findAgentSource, runnableAgent } from '../delegation/index.ts'
-import { type AgentRun, openUpstreams, type Project, runAgent, type Upstreams } from '../runtime/index.ts'
-import { openApprovalTerminal, terminalNotifier } from './approval-terminal.ts'
-import { addCommand, type Cli, type CommonOptions, type ExitCode } from './cli.ts'
-import { type Config, optionsFor, readConfig } from './config.ts'
-import { findProject } from './find-project.ts'
-import { toolServerVariables } from './mcp/variables.ts'
-import { chooseModel } from './model.ts'
+import { CODES, Fault, type InvocationId, idOrNull, newId } from '../../core/index.ts'
+import { type DelegationTarget, findAgentSource, runnableAgent } from '../../delegation/index.ts'
+import { type AgentRun, openUpstreams, type Project, runAgent, type Upstreams } from '../../runtime/index.ts'
+import { openApprovalTerminal, terminalNotifier } from '../approvals/approval-terminal.ts'
+import { addCommand, type Cli, type CommonOptions, type ExitCode } from '../cli.ts'
+import { toolServerVariables } from '../mcp/variables.ts'
+import { chooseModel } from '../model.ts'
+import { findProject } from '../project/find-project.ts'
+import { type Config, optionsFor, readConfig } from '../settings/config.ts'
+import { readyMadeOf } from '../settings/tool-settings.ts'
+import { inputText } from '../standard-input.ts'
+import { openGateBanner } from '../up/up-banner.ts'
+import { noteUpstreams } from '../upstream-news.ts'
 import { RunTeller } from './run-teller.ts'
-import { inputText } from './standard-input.ts'
-import { readyMadeOf } from './tool-settings.ts'
-import { openGateBanner } from './up-banner.ts'
-import { noteUpstreams } from './upstream-news.ts'
 
 const ITERATIONS_MAX = 1000
 

@@ -5,9 +5,9 @@
  */
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
-import { Fault, isJsonObject, type Json } from '../core/index.ts'
-import { readPrivateFile } from '../store/index.ts'
-import type { World } from '../world/index.ts'
+import { Fault, isJsonObject, type Json } from '../../core/index.ts'
+import { readPrivateFile } from '../../store/index.ts'
+import type { World } from '../../world/index.ts'
 
 export const SETTINGS_FILE = 'symbiont.toml'
 export const ENV_FILE = '.env'

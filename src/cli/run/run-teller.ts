@@ -2,17 +2,17 @@
  * What a person or a program is told of a run. The agent, the question and the answer go to stdout; where the evidence lies and
  * what happens meanwhile go to stderr. With `--json` stdout holds one object, when the run has ended.
  */
-import type { InvocationId } from '../core/index.ts'
-import type { DelegationTarget } from '../delegation/index.ts'
-import type { NewEntry } from '../events/index.ts'
-import type { PolicyNews } from '../policy/index.ts'
-import { type AgentRun, type AuditReference, RUN_SCOPE, type RunResult } from '../runtime/index.ts'
-import type { Cli } from './cli.ts'
-import { jsonLine, oneLine, plain } from './plain-text.ts'
+import type { InvocationId } from '../../core/index.ts'
+import type { DelegationTarget } from '../../delegation/index.ts'
+import type { NewEntry } from '../../events/index.ts'
+import type { PolicyNews } from '../../policy/index.ts'
+import { type AgentRun, type AuditReference, RUN_SCOPE, type RunResult } from '../../runtime/index.ts'
+import type { Cli } from '../cli.ts'
+import { jsonLine, oneLine, plain } from '../plain-text.ts'
+import { Spinner } from '../spinner.ts'
+import { columnsOf, notePaint, type Paint, projectWords } from '../terminal.ts'
+import { typed } from '../typed.ts'
 import { type ProgressLine, runProgress } from './run-progress.ts'
-import { Spinner } from './spinner.ts'
-import { columnsOf, notePaint, type Paint, projectWords } from './terminal.ts'
-import { typed } from './typed.ts'
 
 const PREVIEW_COLUMNS = 200
 const TAG_COLUMNS = 10

@@ -2,12 +2,12 @@
  * Where the chat server is, and the credential for it. A token comes from a file or from the environment, never from the
  * command line, where every user of the machine could read it.
  */
-import { Fault, isFault, isJsonObject, messageOf, readJson } from '../../core/index.ts'
-import { readPrivateFile } from '../../store/index.ts'
-import type { Cli } from '../cli.ts'
-import { type ProjectPaths, projectPaths } from '../project-paths.ts'
-import { projectWords } from '../terminal.ts'
-import { typed } from '../typed.ts'
+import { Fault, isFault, isJsonObject, messageOf, readJson } from '../core/index.ts'
+import { readPrivateFile } from '../store/index.ts'
+import type { Cli } from './cli.ts'
+import { type ProjectPaths, projectPaths } from './project/project-paths.ts'
+import { projectWords } from './terminal.ts'
+import { typed } from './typed.ts'
 
 const TOKEN_BYTES_MAX = 8192
 const CHAT_PATH = '/ws/chat'

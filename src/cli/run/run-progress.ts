@@ -1,6 +1,6 @@
 /** What a run does, entry by entry, as one line each for the person who waits. Only what is durable is told. */
-import { isJsonObject, type Json, type JsonObject } from '../core/index.ts'
-import type { NewEntry } from '../events/index.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../core/index.ts'
+import type { NewEntry } from '../../events/index.ts'
 
 export interface ProgressLine {
   readonly tag: 'model' | 'allowed' | 'DENIED' | 'call' | 'result' | 'FAILED'

@@ -2,9 +2,9 @@
  * `--approval-terminal`: a person at the controlling terminal is shown the whole review of a held call, and answers with
  * `approve` and its id, or anything else, which denies (8.7). Never standard input: that may be what the agent was given.
  */
-import { Fault, isFault, messageOf } from '../core/index.ts'
-import { type Asked, type HeldAction, type Notifier, terminalReview } from '../policy/index.ts'
-import type { ControllingTerminal, World } from '../world/index.ts'
+import { Fault, isFault, messageOf } from '../../core/index.ts'
+import { type Asked, type HeldAction, type Notifier, terminalReview } from '../../policy/index.ts'
+import type { ControllingTerminal, World } from '../../world/index.ts'
 
 const ANSWER_BYTES_MAX = 128
 

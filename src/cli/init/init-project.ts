@@ -6,16 +6,16 @@
  * as it is, whatever it lacks, because to add a permission is to widen it. Keys and evidence are never touched either.
  */
 import { dirname, join } from 'node:path'
-import { addKey } from '../access/index.ts'
-import { Fault } from '../core/index.ts'
-import type { Project } from '../runtime/index.ts'
-import { ensurePrivateDirectory, type HeldLock, replacePrivateFile, tryLockFile } from '../store/index.ts'
-import type { World } from '../world/index.ts'
+import { addKey } from '../../access/index.ts'
+import { Fault } from '../../core/index.ts'
+import type { Project } from '../../runtime/index.ts'
+import { ensurePrivateDirectory, type HeldLock, replacePrivateFile, tryLockFile } from '../../store/index.ts'
+import type { World } from '../../world/index.ts'
+import { SETTINGS_FILE } from '../project/project-files.ts'
+import { createTextFile, readTextFile, replaceTextFile } from '../text-files.ts'
 import { DEMO_MODEL_FILE } from './init-demo-model.ts'
 import type { FolderTexts, Profile } from './init-profiles.ts'
 import { IGNORED, SETTINGS_TEXT } from './init-texts.ts'
-import { SETTINGS_FILE } from './project-files.ts'
-import { createTextFile, readTextFile, replaceTextFile } from './text-files.ts'
 
 export interface Made {
   /** Relative to the project, in the order in which they were written. */

@@ -3,10 +3,10 @@
  * an operator and no defect; a claim that cannot be understood is one.
  */
 import { join } from 'node:path'
-import { Fault, isFault, isJsonObject, parseId, readJson } from '../core/index.ts'
-import { type ClaimStore, fileClaims } from '../invocations/index.ts'
-import { openPrivateFile } from '../store/index.ts'
-import type { World } from '../world/index.ts'
+import { Fault, isFault, isJsonObject, parseId, readJson } from '../../core/index.ts'
+import { type ClaimStore, fileClaims } from '../../invocations/index.ts'
+import { openPrivateFile } from '../../store/index.ts'
+import type { World } from '../../world/index.ts'
 import { type Finding, failed, ok, type Patient, projectOf, warning } from './doctor-rows.ts'
 
 type State = 'recorded' | 'reconciled' | 'unresolved' | 'at work'

@@ -6,7 +6,7 @@
  * Units stand in the names. What could switch policy off, or holds a secret, cannot be given in `symbiont.toml`: that file
  * is shared and committed.
  */
-import { CORS_ORIGINS, RATE_LIMIT } from '../server/index.ts'
+import { CORS_ORIGINS, RATE_LIMIT } from '../../server/index.ts'
 import { environmentName, strongToken } from './environment.ts'
 import { fileRoots, httpOrigins, type OriginSetting, type RootSetting } from './tool-settings.ts'
 import {

@@ -1,8 +1,8 @@
 /** The project that a command is about: a folder that `symbi init` made, or one of another Symbiont runtime. */
 import { join } from 'node:path'
-import { Fault } from '../core/index.ts'
-import { openProject, type Project } from '../runtime/index.ts'
-import type { World } from '../world/index.ts'
+import { Fault } from '../../core/index.ts'
+import { openProject, type Project } from '../../runtime/index.ts'
+import type { World } from '../../world/index.ts'
 import { SETTINGS_FILE } from './project-files.ts'
 
 /** Throws `PROJECT_MISSING` for a folder that is none, so that a slip of the hand creates no second project. */

@@ -3,9 +3,9 @@
  * a path. A test holds the two together.
  */
 import { join } from 'node:path'
-import { Fault } from '../core/index.ts'
-import type { Project } from '../runtime/index.ts'
-import type { World } from '../world/index.ts'
+import { Fault } from '../../core/index.ts'
+import type { Project } from '../../runtime/index.ts'
+import type { World } from '../../world/index.ts'
 import { SETTINGS_FILE } from './project-files.ts'
 
 export interface ProjectPaths extends Omit<Project, 'keyFile'> {

@@ -3,8 +3,8 @@
  * origin names variables of the environment instead. Only variables that were made for this can be named, because who may
  * change the file could otherwise send any key of the environment anywhere.
  */
-import { Fault } from '../core/index.ts'
-import type { ReadyMadeTools } from '../runtime/index.ts'
+import { Fault } from '../../core/index.ts'
+import type { ReadyMadeTools } from '../../runtime/index.ts'
 import { path, type Reader, Unfit, word } from './values.ts'
 
 export interface RootSetting {

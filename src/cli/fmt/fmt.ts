@@ -1,10 +1,10 @@
 /** `symbi fmt`: writes agent sources the one way they are written. A file that cannot be formatted keeps no other from it. */
 import { type Command, Option } from 'commander'
-import { Fault } from '../core/index.ts'
-import { diagnosticJson, SOURCE_BYTES_MAX, showDiagnostic } from '../dsl/index.ts'
-import { addCommand, type Cli, type CommonOptions, type ExitCode } from './cli.ts'
+import { Fault } from '../../core/index.ts'
+import { diagnosticJson, SOURCE_BYTES_MAX, showDiagnostic } from '../../dsl/index.ts'
+import { addCommand, type Cli, type CommonOptions, type ExitCode } from '../cli.ts'
+import { jsonLine, oneLine } from '../plain-text.ts'
 import { type FormatError, type Formatted, formatBytes, formatFile, sourcesAt } from './format-file.ts'
-import { jsonLine, oneLine } from './plain-text.ts'
 
 export interface FormatFlags {
   readonly check?: true

@@ -1,14 +1,14 @@
 /** What `symbi up` says to a person when it is ready: what runs, what is allowed, who may connect, and what to type next. */
-import { VERSION } from '../core/index.ts'
-import { type AgentRegistry, shownName } from '../delegation/index.ts'
-import type { PolicyNews } from '../policy/index.ts'
-import type { Project } from '../runtime/index.ts'
+import { VERSION } from '../../core/index.ts'
+import { type AgentRegistry, shownName } from '../../delegation/index.ts'
+import type { PolicyNews } from '../../policy/index.ts'
+import type { Project } from '../../runtime/index.ts'
+import type { Console } from '../console.ts'
+import { DEMO_TASK } from '../init/init-demo-model.ts'
+import type { Model } from '../model.ts'
+import { plain } from '../text-table.ts'
+import { near, typed } from '../typed.ts'
 import type { Access } from './access.ts'
-import type { Console } from './console.ts'
-import { DEMO_TASK } from './init-demo-model.ts'
-import type { Model } from './model.ts'
-import { plain } from './text-table.ts'
-import { near, typed } from './typed.ts'
 
 export interface BannerFacts {
   readonly url: string

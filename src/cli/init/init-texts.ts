@@ -1,5 +1,5 @@
 /** What `symbi init` writes: the texts of a new project, and nothing about how they get to the disk. */
-import { VERSION } from '../core/index.ts'
+import { VERSION } from '../../core/index.ts'
 
 export const SETTINGS_TEXT = `# Settings of this project, read once when "symbi up" starts. Flags and environment variables win over this file.
 # What stands here commented out is the default. Secrets do not belong here: use the environment, or a private .env.

@@ -1,12 +1,12 @@
 /** `symbi init`: a project that runs as it is. It asks nothing, so it does the same in a terminal and in a script. */
 import { join } from 'node:path'
 import { type Command, Option } from 'commander'
-import { assert, Fault } from '../core/index.ts'
-import { projectAt } from '../runtime/index.ts'
-import { addCommand, type Cli, type CommonOptions, type ExitCode } from './cli.ts'
+import { assert, Fault } from '../../core/index.ts'
+import { projectAt } from '../../runtime/index.ts'
+import { addCommand, type Cli, type CommonOptions, type ExitCode } from '../cli.ts'
+import { near, typed } from '../typed.ts'
 import { PROFILES, type Profile } from './init-profiles.ts'
 import { CHAT_KEY, makeProject } from './init-project.ts'
-import { near, typed } from './typed.ts'
 
 interface InitOptions {
   readonly force?: true

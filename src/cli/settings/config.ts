@@ -3,9 +3,9 @@
  * the place of the value that cannot be used. Nothing below the command line reads any of them again.
  */
 import { Option } from 'commander'
-import { Fault } from '../core/index.ts'
-import type { World } from '../world/index.ts'
-import { readEnvFile, readProjectFile, SETTINGS_FILE } from './project-files.ts'
+import { Fault } from '../../core/index.ts'
+import type { World } from '../../world/index.ts'
+import { readEnvFile, readProjectFile, SETTINGS_FILE } from '../project/project-files.ts'
 import { PROVIDER_VARIABLES, SETTINGS, type Setting, type SettingName, type Settings } from './settings.ts'
 import { HEADER_VARIABLE } from './tool-settings.ts'
 import { Unfit } from './values.ts'

@@ -1,8 +1,8 @@
 /** What a check of `symbi doctor` looks at, and what it says. A check that fails itself is a failed check, never a crash. */
-import { isFault } from '../core/index.ts'
-import type { Project } from '../runtime/index.ts'
-import type { World } from '../world/index.ts'
-import type { Config } from './config.ts'
+import { isFault } from '../../core/index.ts'
+import type { Project } from '../../runtime/index.ts'
+import type { World } from '../../world/index.ts'
+import type { Config } from '../settings/config.ts'
 
 export interface Finding {
   readonly status: 'ok' | 'warning' | 'failed' | 'skipped'

@@ -1,8 +1,8 @@
 /** Who may connect to a server of the project, counted and not guessed. */
-import { listKeys } from '../access/index.ts'
-import type { Project } from '../runtime/index.ts'
-import type { World } from '../world/index.ts'
-import type { Config } from './config.ts'
+import { listKeys } from '../../access/index.ts'
+import type { Project } from '../../runtime/index.ts'
+import type { World } from '../../world/index.ts'
+import type { Config } from '../settings/config.ts'
 
 export interface Access {
   /** Keys in force. */

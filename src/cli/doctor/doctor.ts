@@ -3,12 +3,13 @@
  * the project names, and asks no provider. Exit code 1 if a required check fails.
  */
 import type { Command } from 'commander'
-import { isFault } from '../core/index.ts'
-import { openProject, type Project } from '../runtime/index.ts'
-import type { World } from '../world/index.ts'
-import { addCommand, type Cli, type CommonOptions, type ExitCode } from './cli.ts'
-import { type Config, optionsFor, readConfig } from './config.ts'
-import type { Console } from './console.ts'
+import { isFault } from '../../core/index.ts'
+import { openProject, type Project } from '../../runtime/index.ts'
+import type { World } from '../../world/index.ts'
+import { addCommand, type Cli, type CommonOptions, type ExitCode } from '../cli.ts'
+import type { Console } from '../console.ts'
+import { type Config, optionsFor, readConfig } from '../settings/config.ts'
+import { plain, textTable } from '../text-table.ts'
 import { checkClaims } from './doctor-claims.ts'
 import { checkJournals } from './doctor-journals.ts'
 import { checkDisk, checkNode, checkPlatform, checkPort } from './doctor-machine.ts'
@@ -21,7 +22,6 @@ import {
   checkSigningKey,
 } from './doctor-project.ts'
 import { type Finding, failed, guarded, ok, type Patient, type Row, skipped } from './doctor-rows.ts'
-import { plain, textTable } from './text-table.ts'
 
 export function register(program: Command, cli: Cli, exit: ExitCode): void {
   addCommand<object>(program, exit, {

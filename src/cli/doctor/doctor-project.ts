@@ -1,16 +1,16 @@
 /** Checks of the project's settings and secrets: its layout, who may read what, the signing key, the policies, the model. */
 import { join } from 'node:path'
-import { listKeys } from '../access/index.ts'
-import { isFault } from '../core/index.ts'
-import { buildRegistry, readAgentFolder, shownName } from '../delegation/index.ts'
-import { readSigningKey } from '../journal/index.ts'
-import { checkPolicies, describeProblem } from '../policy/index.ts'
-import type { Project } from '../runtime/index.ts'
-import { hasPrivateDirectory, openPrivateFile } from '../store/index.ts'
-import type { World } from '../world/index.ts'
+import { listKeys } from '../../access/index.ts'
+import { isFault } from '../../core/index.ts'
+import { buildRegistry, readAgentFolder, shownName } from '../../delegation/index.ts'
+import { readSigningKey } from '../../journal/index.ts'
+import { checkPolicies, describeProblem } from '../../policy/index.ts'
+import type { Project } from '../../runtime/index.ts'
+import { hasPrivateDirectory, openPrivateFile } from '../../store/index.ts'
+import type { World } from '../../world/index.ts'
+import { chooseModel } from '../model.ts'
+import { ENV_FILE, SETTINGS_FILE } from '../project/project-files.ts'
 import { configOf, counted, type Finding, failed, ok, type Patient, projectOf, warning } from './doctor-rows.ts'
-import { chooseModel } from './model.ts'
-import { ENV_FILE, SETTINGS_FILE } from './project-files.ts'
 
 export async function checkLayout(patient: Patient): Promise<Finding> {
   const project = projectOf(patient)

@@ -3,11 +3,11 @@
  * was: also when it has an error, has another name, belongs to somebody else, or was changed meanwhile.
  */
 import { basename } from 'node:path'
-import { Fault } from '../core/index.ts'
-import { type Diagnostic, followsGrammar, format, parse, readSource, SOURCE_BYTES_MAX } from '../dsl/index.ts'
-import type { FileFacts, World } from '../world/index.ts'
-import { filesAt, isSourceName } from './dsl/source-files.ts'
-import { replaceTextFile } from './text-files.ts'
+import { Fault } from '../../core/index.ts'
+import { type Diagnostic, followsGrammar, format, parse, readSource, SOURCE_BYTES_MAX } from '../../dsl/index.ts'
+import type { FileFacts, World } from '../../world/index.ts'
+import { filesAt, isSourceName } from '../dsl/source-files.ts'
+import { replaceTextFile } from '../text-files.ts'
 
 export type Formatted = { readonly file: string; readonly status: 'clean' | 'formatted' | 'would_format' } | FormatError
 

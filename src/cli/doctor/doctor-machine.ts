@@ -1,17 +1,17 @@
 /** Checks of the machine: Node, the guarantees of the file system, room to write, and the port. */
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { isJsonObject, readJson } from '../core/index.ts'
-import { HTTP_LIMITS } from '../server/index.ts'
-import { readPrivateFile, tryLockFile } from '../store/index.ts'
-import type { World } from '../world/index.ts'
+import { isJsonObject, readJson } from '../../core/index.ts'
+import { HTTP_LIMITS } from '../../server/index.ts'
+import { readPrivateFile, tryLockFile } from '../../store/index.ts'
+import type { World } from '../../world/index.ts'
+import { readTextFile } from '../text-files.ts'
 import { configOf, type Finding, failed, ok, type Patient, projectOf, skipped } from './doctor-rows.ts'
-import { readTextFile } from './text-files.ts'
 
 /** `engines.node` of our own package.json is the one place that says which Node we need. */
 export async function checkNode({ world }: Patient): Promise<Finding> {
   const running = process.versions.node
-  const text = await readTextFile(world, fileURLToPath(new URL('../../package.json', import.meta.url)), 256 * 1024)
+  const text = await readTextFile(world, fileURLToPath(new URL('../../../package.json', import.meta.url)), 256 * 1024)
   const range = /"node": ">=(\d+)\.(\d+)"/.exec(text ?? '')
   if (range === null)
     return failed(`Node ${running}`, 'The package is damaged: its package.json names no Node. Install it again')
