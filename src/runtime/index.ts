@@ -204,13 +204,18 @@ export {
   type World,
 } from '../world/index.ts'
 export type { AskOptions, Reply } from './ask.ts'
-export { openToolSession, TOOL_CLIENT_SURFACE, type ToolSessionOptions } from './open-tool-session.ts'
 export { openProject, type Project, projectAt } from './project.ts'
 export { type ReadyMadeTools, readyMadeTools } from './ready-made.ts'
 export { type AgentRun, type AgentRunOptions, RUN_SCOPE, runAgent } from './run-agent.ts'
 export type { RunResult } from './run-result.ts'
 export { type ApprovalSettings, COORDINATOR_LIMITS, openRuntime, type Runtime, type RuntimeOptions } from './runtime.ts'
 export { type ServeOptions, type Service, serve } from './serve.ts'
-export type { RuntimeToolSession } from './tool-clients.ts'
-export { type CallerId, TOOL_SESSION_LIMITS, type ToolSession, type ToolSessionBounds } from './tool-session.ts'
+export { openToolSession, TOOL_CLIENT_SURFACE, type ToolSessionOptions } from './tool-sessions/open-tool-session.ts'
+export type { RuntimeToolSession } from './tool-sessions/tool-clients.ts'
+export {
+  type CallerId,
+  TOOL_SESSION_LIMITS,
+  type ToolSession,
+  type ToolSessionBounds,
+} from './tool-sessions/tool-session.ts'
 export { openUpstreams, type UpstreamOptions } from './upstreams.ts'

@@ -32,8 +32,8 @@ import { nodeWorld, type World } from '../world/index.ts'
 import { type AskOptions, ask, type Reply } from './ask.ts'
 import { openProject, type Project } from './project.ts'
 import { type ReadyMadeTools, readyMadeTools } from './ready-made.ts'
-import { type RuntimeToolSession, toolClientsOf } from './tool-clients.ts'
-import type { ToolSession } from './tool-session.ts'
+import { type RuntimeToolSession, toolClientsOf } from './tool-sessions/tool-clients.ts'
+import type { ToolSession } from './tool-sessions/tool-session.ts'
 
 /** What the coordinator overrides of the loop's defaults. */
 export const COORDINATOR_LIMITS = {

@@ -1,13 +1,13 @@
 /** A tool session for whoever has no runtime open: everything that it needs is opened with it, and closed with it. */
-import type { RuntimeApi } from '../api/index.ts'
-import { type JsonObject, VERSION } from '../core/index.ts'
-import { type DelegationTarget, findAgentSource, runnableAgent } from '../delegation/index.ts'
-import { countActivity, processApi } from '../fleet/index.ts'
-import { type ApprovalQueue, type Gate, type PolicyNews, watchedGate } from '../policy/index.ts'
-import { monitoringTools, type Tool } from '../tools/index.ts'
-import { nodeWorld, type World } from '../world/index.ts'
-import { openProject, type Project } from './project.ts'
-import { type ReadyMadeTools, readyMadeTools } from './ready-made.ts'
+import type { RuntimeApi } from '../../api/index.ts'
+import { type JsonObject, VERSION } from '../../core/index.ts'
+import { type DelegationTarget, findAgentSource, runnableAgent } from '../../delegation/index.ts'
+import { countActivity, processApi } from '../../fleet/index.ts'
+import { type ApprovalQueue, type Gate, type PolicyNews, watchedGate } from '../../policy/index.ts'
+import { monitoringTools, type Tool } from '../../tools/index.ts'
+import { nodeWorld, type World } from '../../world/index.ts'
+import { openProject, type Project } from '../project.ts'
+import { type ReadyMadeTools, readyMadeTools } from '../ready-made.ts'
 import { startToolSession, type ToolSession, type ToolSessionBounds } from './tool-session.ts'
 
 /** The folder of policies for tool clients, beside the shared one. */

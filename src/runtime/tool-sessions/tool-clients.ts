@@ -1,13 +1,13 @@
 /** The tool sessions of an open runtime: its tools, its breakers, and one gate for all of them, opened with the first. */
-import type { RuntimeApi } from '../api/index.ts'
-import type { JsonObject } from '../core/index.ts'
-import type { DelegationTarget } from '../delegation/index.ts'
-import type { ApprovalQueue, Gate } from '../policy/index.ts'
-import { monitoringTools, openBreakers, type Tool } from '../tools/index.ts'
-import type { World } from '../world/index.ts'
+import type { RuntimeApi } from '../../api/index.ts'
+import type { JsonObject } from '../../core/index.ts'
+import type { DelegationTarget } from '../../delegation/index.ts'
+import type { ApprovalQueue, Gate } from '../../policy/index.ts'
+import { monitoringTools, openBreakers, type Tool } from '../../tools/index.ts'
+import type { World } from '../../world/index.ts'
+import type { Project } from '../project.ts'
+import type { RuntimeOptions } from '../runtime.ts'
 import { toolClientGate } from './open-tool-session.ts'
-import type { Project } from './project.ts'
-import type { RuntimeOptions } from './runtime.ts'
 import { startToolSession, type ToolSession, type ToolSessionBounds } from './tool-session.ts'
 
 export interface RuntimeToolSession extends ToolSessionBounds {

@@ -11,16 +11,16 @@ import {
   type InvocationId,
   type JsonObject,
   millisecondsOf,
-} from '../core/index.ts'
-import { type DelegationTarget, targetMetadata } from '../delegation/index.ts'
-import { type AuditReference, DEFAULT_LOOP_CONFIG, type Observation, type ToolDefinition } from '../events/index.ts'
-import { type ClaimStore, fileClaims } from '../invocations/index.ts'
-import { type ApprovalQueue, type Gate, heldGate, restrictedBy, unattendedGate } from '../policy/index.ts'
-import { type BrokerCall, type CallOptions, GovernedToolSession, type IdentifiedOutcome } from '../session/index.ts'
-import { type Breakers, type Tool, toolbox } from '../tools/index.ts'
-import type { World } from '../world/index.ts'
+} from '../../core/index.ts'
+import { type DelegationTarget, targetMetadata } from '../../delegation/index.ts'
+import { type AuditReference, DEFAULT_LOOP_CONFIG, type Observation, type ToolDefinition } from '../../events/index.ts'
+import { type ClaimStore, fileClaims } from '../../invocations/index.ts'
+import { type ApprovalQueue, type Gate, heldGate, restrictedBy, unattendedGate } from '../../policy/index.ts'
+import { type BrokerCall, type CallOptions, GovernedToolSession, type IdentifiedOutcome } from '../../session/index.ts'
+import { type Breakers, type Tool, toolbox } from '../../tools/index.ts'
+import type { World } from '../../world/index.ts'
+import type { Project } from '../project.ts'
 import { LazyJournal } from './lazy-journal.ts'
-import type { Project } from './project.ts'
 
 /** What a session may use up unless somebody says less. */
 export const TOOL_SESSION_LIMITS = { callsMax: 1000, timeoutMs: 8 * 3_600_000 } as const

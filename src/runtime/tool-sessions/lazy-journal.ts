@@ -1,8 +1,8 @@
 /** A journal that is made with its first entry: what never began leaves no file behind that somebody would have to explain. */
-import type { AgentId } from '../core/index.ts'
-import type { AuditReference, EventLog, NewEntry } from '../events/index.ts'
-import { createJournal, type Journal } from '../journal/index.ts'
-import type { World } from '../world/index.ts'
+import type { AgentId } from '../../core/index.ts'
+import type { AuditReference, EventLog, NewEntry } from '../../events/index.ts'
+import { createJournal, type Journal } from '../../journal/index.ts'
+import type { World } from '../../world/index.ts'
 
 export class LazyJournal implements EventLog {
   readonly #create: () => Promise<Journal>
