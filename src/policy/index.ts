@@ -23,7 +23,7 @@ export type { PolicyEntry } from './cedar/policy-set.ts'
 export { describe as describeProblem, type Problem } from './cedar/problems.ts'
 export { denyEverythingGate, failClosedGate, permissiveGate, toolFilterGate } from './fixed-gates.ts'
 export { type LoadedPolicies, type LoadOptions, loadPolicies } from './folder/load-policies.ts'
-export { isPlainName, readPolicyFile, SURFACES } from './folder/policy-folder.ts'
+export { isPlainName, readPolicyFile, SURFACE } from './folder/policy-folder.ts'
 export { type PolicyNews, type WatchedGate, type WatchOptions, watchedGate } from './folder/watched-gate.ts'
 export {
   type ApprovalAnswer,

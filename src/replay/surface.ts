@@ -17,14 +17,14 @@ import {
 import type { Entry, EventOf } from '../events/index.ts'
 import { firstEntry, locateJournal } from '../journal/index.ts'
 import type { PublicKey } from '../keys/index.ts'
-import { isPlainName } from '../policy/index.ts'
+import { isPlainName, SURFACE } from '../policy/index.ts'
 import type { World } from '../world/index.ts'
 
 /** The entry points that claim their runs, and the folder of policies of each. */
 const SURFACE_OF_SCOPE: ReadonlyMap<unknown, string> = new Map([
-  ['ws:chat:v1', 'coordinator'],
-  ['cli:orga', 'run'],
-  ['mcp:call:v1', 'mcp-server'],
+  ['ws:chat:v1', SURFACE.chat],
+  ['cli:orga', SURFACE.run],
+  ['mcp:call:v1', SURFACE.toolClient],
 ])
 
 const CHAIN_MAX = 64

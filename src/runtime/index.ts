@@ -210,7 +210,7 @@ export { type AgentRun, type AgentRunOptions, RUN_SCOPE, runAgent } from './run-
 export type { RunResult } from './run-result.ts'
 export { type ApprovalSettings, COORDINATOR_LIMITS, openRuntime, type Runtime, type RuntimeOptions } from './runtime.ts'
 export { type ServeOptions, type Service, serve } from './serve.ts'
-export { openToolSession, TOOL_CLIENT_SURFACE, type ToolSessionOptions } from './tool-sessions/open-tool-session.ts'
+export { openToolSession, type ToolSessionOptions } from './tool-sessions/open-tool-session.ts'
 export type { RuntimeToolSession } from './tool-sessions/tool-clients.ts'
 export {
   type CallerId,

@@ -20,33 +20,23 @@ import { countActivity, processApi, type RunOutcome } from '../fleet/index.ts'
 import { type ClaimOwner, type Existing, fileClaims, type Receipt, runOnce } from '../invocations/index.ts'
 import { streamingLog } from '../journal/index.ts'
 import { type LoopResult, runLoop } from '../loop/index.ts'
-import {
-  ApprovalQueue,
-  escalationGate,
-  type Gate,
-  type PolicyNews,
-  restrictedBy,
-  unattendedGate,
-  type WatchedGate,
-  watchedGate,
-} from '../policy/index.ts'
+import { ApprovalQueue, escalationGate, type Gate, restrictedBy, SURFACE, unattendedGate } from '../policy/index.ts'
 import type { Provider } from '../providers/index.ts'
 import { monitoringTools, type Tool, toolbox } from '../tools/index.ts'
 import type { World } from '../world/index.ts'
 import type { Project } from './project.ts'
+import { type ProjectGateOptions, projectGate } from './project-gate.ts'
 import { type ReadyMadeTools, readyMadeTools } from './ready-made.ts'
 import { type RunResult, readRunResult, runResultAgrees, runResultOf } from './run-result.ts'
 import type { ApprovalSettings } from './runtime.ts'
 
 /** The entry point, as claims know it. */
 export const RUN_SCOPE = 'cli:orga'
-/** The folder of policies for runs that a person starts, beside the shared one. */
-const SURFACE = 'run'
 
 const RUN_LIMITS = { max_iterations: 10, max_total_tokens: 100_000 } as const satisfies Partial<LoopConfig>
 const TIMEOUT_SECONDS_MAX = 300
 
-export interface AgentRunOptions {
+export interface AgentRunOptions extends ProjectGateOptions {
   readonly world: World
   readonly project: Project
   /** Asked for only before a run that is new: a saved result needs no model. When it throws, nothing is claimed. */
@@ -63,9 +53,6 @@ export interface AgentRunOptions {
    * ends with the run at the latest. A `gate` of your own is asked alone unless this is given.
    */
   readonly approvals?: ApprovalSettings
-  /** Development only: switches policy off, and tells `warn` at every action. */
-  readonly insecureAllowAll?: { readonly warn: (message: string) => void }
-  readonly onPolicies?: (news: PolicyNews) => void
   /** The ready-made tools, beside the monitoring tools. Default: none. */
   readonly readyMade?: ReadyMadeTools
   /** What the monitoring tools look at. Default: this process. */
@@ -105,7 +92,7 @@ export async function runAgent(options: AgentRunOptions, signal: AbortSignal): P
   const provider = typeof options.provider === 'function' ? await options.provider() : options.provider
   const tools = (await options.tools?.()) ?? []
   const readyMade = await readyMadeTools(options.readyMade ?? {}, world)
-  const watched = options.gate === undefined ? await projectGate(options) : null
+  const watched = options.gate === undefined ? await projectGate(world, project, SURFACE.run, options) : null
   try {
     const opened = await claims.open(request, signal)
     if (opened.kind !== 'Fresh') return existing(opened) // somebody was faster
@@ -131,15 +118,6 @@ function configOf({ target, maxIterations }: AgentRunOptions): LoopConfig {
   const own = maxIterations === undefined ? {} : { max_iterations: maxIterations }
   const config = { ...DEFAULT_LOOP_CONFIG, ...RUN_LIMITS, timeout: durationOf(seconds * 1000), ...own }
   return fit(loopConfigShape, config, 'the limits of the run', 'CONFIG_INVALID')
-}
-
-function projectGate({ world, project, insecureAllowAll, onPolicies }: AgentRunOptions): Promise<WatchedGate> {
-  return watchedGate(world, {
-    folder: project.policyFolder,
-    surface: SURFACE,
-    ...(insecureAllowAll === undefined ? {} : { insecureAllowAll }),
-    report: onPolicies ?? (() => undefined),
-  })
 }
 
 interface Attended extends AsyncDisposable {

@@ -18,19 +18,13 @@ import { DEFAULT_LOOP_CONFIG, type LoopConfig, loopConfigShape } from '../events
 import { type Activity, countActivity, processApi } from '../fleet/index.ts'
 import { fileClaims } from '../invocations/index.ts'
 import type { Delegates } from '../loop/index.ts'
-import {
-  ApprovalQueue,
-  escalationGate,
-  type Gate,
-  type Notifier,
-  type PolicyNews,
-  watchedGate,
-} from '../policy/index.ts'
+import { ApprovalQueue, escalationGate, type Gate, type Notifier, SURFACE } from '../policy/index.ts'
 import type { Provider } from '../providers/index.ts'
 import { monitoringTools, openBreakers, type Tool, toolbox } from '../tools/index.ts'
 import { nodeWorld, type World } from '../world/index.ts'
 import { type AskOptions, ask, type Reply } from './ask.ts'
 import { openProject, type Project } from './project.ts'
+import { type ProjectGateOptions, projectGate } from './project-gate.ts'
 import { type ReadyMadeTools, readyMadeTools } from './ready-made.ts'
 import { type RuntimeToolSession, toolClientsOf } from './tool-sessions/tool-clients.ts'
 import type { ToolSession } from './tool-sessions/tool-session.ts'
@@ -42,7 +36,7 @@ export const COORDINATOR_LIMITS = {
   timeout: { secs: 120, nanos: 0 },
 } as const satisfies Partial<LoopConfig>
 
-export interface RuntimeOptions {
+export interface RuntimeOptions extends ProjectGateOptions {
   /** The project's folder. Journals, claims and the signing key lie below its `.symbiont`. */
   readonly project: string
   /** The model: `providerFromSettings`, `openAiCompatible`, `anthropic`, `scripted`, or your own. */
@@ -62,10 +56,6 @@ export interface RuntimeOptions {
    * under a `gate` of your own: that one is asked alone unless this is given.
    */
   readonly approvals?: ApprovalSettings
-  /** Development only: switches policy off, and tells `warn` at every action. */
-  readonly insecureAllowAll?: { readonly warn: (message: string) => void }
-  /** Told about changed and refused policies. */
-  readonly onPolicies?: (news: PolicyNews) => void
   /** Told what went wrong where no caller can be told. */
   readonly report?: (what: string, error: unknown) => void
   readonly world?: World
@@ -118,7 +108,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   const { box, delegates } = toolsOf(options, { world, project, api, agents, activity, readyMade })
   box.validate()
   const approvals = await ApprovalQueue.open(world, project.approvalFolder, { report })
-  const gate = options.gate ?? (await projectGate(world, project, options))
+  const gate = options.gate ?? (await projectGate(world, project, SURFACE.chat, options))
   const coordinator = new Coordinator({
     world,
     claims: fileClaims(world, project.root),
@@ -207,13 +197,4 @@ function toolsOf(
     world,
   )
   return { box: delegation.toolbox, delegates: delegation.delegates }
-}
-
-function projectGate(world: World, project: Project, options: RuntimeOptions): Promise<Gate> {
-  return watchedGate(world, {
-    folder: project.policyFolder,
-    surface: 'coordinator',
-    ...(options.insecureAllowAll === undefined ? {} : { insecureAllowAll: options.insecureAllowAll }),
-    report: options.onPolicies ?? (() => undefined),
-  })
 }

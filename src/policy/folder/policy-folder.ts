@@ -16,8 +16,8 @@ import { TEXT_BYTES_MAX } from '../cedar/policy-text.ts'
 const FILES_MAX = 1024
 const ATTEMPTS_MAX = 3
 
-/** The names under which Symbiont's own surfaces look for policies. Any other plain folder name works as well. */
-export const SURFACES = ['run', 'coordinator', 'mcp-server', 'http-input', 'managed-cli', 'eval', 'shell'] as const
+/** Where our own ways in look for policies, beside the shared files. Any other plain folder name works as well. */
+export const SURFACE = { chat: 'coordinator', run: 'run', toolClient: 'mcp-server' } as const
 
 export type PolicyReading = {
   readonly marks: Marks

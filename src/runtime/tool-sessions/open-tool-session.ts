@@ -3,17 +3,15 @@ import type { RuntimeApi } from '../../api/index.ts'
 import { type JsonObject, VERSION } from '../../core/index.ts'
 import { type DelegationTarget, findAgentSource, runnableAgent } from '../../delegation/index.ts'
 import { countActivity, processApi } from '../../fleet/index.ts'
-import { type ApprovalQueue, type Gate, type PolicyNews, watchedGate } from '../../policy/index.ts'
+import { type ApprovalQueue, type Gate, SURFACE } from '../../policy/index.ts'
 import { monitoringTools, type Tool } from '../../tools/index.ts'
 import { nodeWorld, type World } from '../../world/index.ts'
-import { openProject, type Project } from '../project.ts'
+import { openProject } from '../project.ts'
+import { type ProjectGateOptions, projectGate } from '../project-gate.ts'
 import { type ReadyMadeTools, readyMadeTools } from '../ready-made.ts'
 import { startToolSession, type ToolSession, type ToolSessionBounds } from './tool-session.ts'
 
-/** The folder of policies for tool clients, beside the shared one. */
-export const TOOL_CLIENT_SURFACE = 'mcp-server'
-
-export interface ToolSessionOptions extends ToolSessionBounds {
+export interface ToolSessionOptions extends ToolSessionBounds, ProjectGateOptions {
   /** The project's folder. */
   readonly project: string
   /** Whom the client acts as: a name in the folder "agents", or a path, as for "symbi run". */
@@ -28,9 +26,6 @@ export interface ToolSessionOptions extends ToolSessionBounds {
   readonly gate?: Gate
   /** Where calls wait for a person. Default: nowhere, and a call that needs an approval is refused. */
   readonly queue?: ApprovalQueue | null
-  /** Development only: switches policy off, and tells `warn` at every action. */
-  readonly insecureAllowAll?: { readonly warn: (message: string) => void }
-  readonly onPolicies?: (news: PolicyNews) => void
   /** What policies may know of the client: `context.tool_client`. */
   readonly client?: JsonObject
   readonly world?: World
@@ -42,7 +37,7 @@ export async function openToolSession(options: ToolSessionOptions, signal: Abort
   const project = await openProject(world, options.project)
   const target = runnableAgent(await findAgentSource(world, project.root, options.agent))
   const readyMade = await readyMadeTools(options.readyMade ?? {}, world)
-  const watched = options.gate === undefined ? await toolClientGate(world, project, options) : null
+  const watched = options.gate === undefined ? await projectGate(world, project, SURFACE.toolClient, options) : null
   const free = (): void => watched?.[Symbol.dispose]()
   try {
     const { api, tools = [], readyMade: _, gate = watched as Gate, ...bounds } = options
@@ -52,21 +47,6 @@ export async function openToolSession(options: ToolSessionOptions, signal: Abort
     free()
     throw error
   }
-}
-
-type GateOptions = Pick<ToolSessionOptions, 'insecureAllowAll' | 'onPolicies'>
-
-export function toolClientGate(
-  world: World,
-  project: Project,
-  { insecureAllowAll, onPolicies }: GateOptions,
-): Promise<Gate & Disposable> {
-  return watchedGate(world, {
-    folder: project.policyFolder,
-    surface: TOOL_CLIENT_SURFACE,
-    ...(insecureAllowAll === undefined ? {} : { insecureAllowAll }),
-    report: onPolicies ?? (() => undefined),
-  })
 }
 
 function ownApi(world: World, { name, principal }: DelegationTarget): RuntimeApi {

@@ -2,12 +2,12 @@
 import type { RuntimeApi } from '../../api/index.ts'
 import type { JsonObject } from '../../core/index.ts'
 import type { DelegationTarget } from '../../delegation/index.ts'
-import type { ApprovalQueue, Gate } from '../../policy/index.ts'
+import { type ApprovalQueue, type Gate, SURFACE } from '../../policy/index.ts'
 import { monitoringTools, openBreakers, type Tool } from '../../tools/index.ts'
 import type { World } from '../../world/index.ts'
 import type { Project } from '../project.ts'
+import { projectGate } from '../project-gate.ts'
 import type { RuntimeOptions } from '../runtime.ts'
-import { toolClientGate } from './open-tool-session.ts'
 import { startToolSession, type ToolSession, type ToolSessionBounds } from './tool-session.ts'
 
 export interface RuntimeToolSession extends ToolSessionBounds {
@@ -38,7 +38,7 @@ export function toolClientsOf(options: Options, { world, project, api, queue, re
   let watched: Promise<Gate & Disposable> | null = null
   const gateOf = async (): Promise<Gate> => {
     if (options.gate !== undefined) return options.gate
-    watched ??= toolClientGate(world, project, options)
+    watched ??= projectGate(world, project, SURFACE.toolClient, options)
     return await watched
   }
   return {
