@@ -15,7 +15,7 @@ import {
 import { type DelegationTarget, targetMetadata } from '../../delegation/index.ts'
 import { type AuditReference, DEFAULT_LOOP_CONFIG, type Observation, type ToolDefinition } from '../../events/index.ts'
 import { type ClaimStore, fileClaims } from '../../invocations/index.ts'
-import { type ApprovalQueue, type Gate, heldGate, restrictedBy, unattendedGate } from '../../policy/index.ts'
+import { type ApprovalQueue, type Gate, heldGate, restrictedBy, SURFACE, unattendedGate } from '../../policy/index.ts'
 import { type BrokerCall, type CallOptions, GovernedToolSession, type IdentifiedOutcome } from '../../session/index.ts'
 import { type Breakers, type Tool, toolbox } from '../../tools/index.ts'
 import type { World } from '../../world/index.ts'
@@ -168,6 +168,7 @@ export async function startToolSession(parts: ToolSessionParts, signal: AbortSig
         config: configOf(parts, box.definitions()),
         trustedContext: {
           agent_definition: { ...targetMetadata(target), mode: 'tool_session' },
+          surface: SURFACE.toolClient, // a session claims nothing, so nothing else would say which policies judged it
           tool_client: client,
         },
       },
