@@ -205,17 +205,14 @@ export {
 } from '../world/index.ts'
 export type { AskOptions, Reply } from './ask.ts'
 export { openProject, type Project, projectAt } from './project.ts'
+export type { ProjectGateOptions } from './project-gate.ts'
 export { type ReadyMadeTools, readyMadeTools } from './ready-made.ts'
 export { type AgentRun, type AgentRunOptions, RUN_SCOPE, runAgent } from './run-agent.ts'
 export type { RunResult } from './run-result.ts'
 export { type ApprovalSettings, COORDINATOR_LIMITS, openRuntime, type Runtime, type RuntimeOptions } from './runtime.ts'
 export { type ServeOptions, type Service, serve } from './serve.ts'
+export { TOOL_SESSION_LIMITS, type ToolSessionBounds } from './tool-sessions/bounds.ts'
 export { openToolSession, type ToolSessionOptions } from './tool-sessions/open-tool-session.ts'
-export type { RuntimeToolSession } from './tool-sessions/tool-clients.ts'
-export {
-  type CallerId,
-  TOOL_SESSION_LIMITS,
-  type ToolSession,
-  type ToolSessionBounds,
-} from './tool-sessions/tool-session.ts'
+export type { ClientSessionOptions } from './tool-sessions/tool-clients.ts'
+export type { CallerId, ToolSession } from './tool-sessions/tool-session.ts'
 export { openUpstreams, type UpstreamOptions } from './upstreams.ts'

@@ -26,7 +26,7 @@ import { type AskOptions, ask, type Reply } from './ask.ts'
 import { openProject, type Project } from './project.ts'
 import { type ProjectGateOptions, projectGate } from './project-gate.ts'
 import { type ReadyMadeTools, readyMadeTools } from './ready-made.ts'
-import { type RuntimeToolSession, toolClientsOf } from './tool-sessions/tool-clients.ts'
+import { type ClientSessionOptions, toolClientsOf } from './tool-sessions/tool-clients.ts'
 import type { ToolSession } from './tool-sessions/tool-session.ts'
 
 /** What the coordinator overrides of the loop's defaults. */
@@ -89,7 +89,7 @@ export interface Runtime extends AsyncDisposable {
    * The agent's tools for a client that is not trusted, under `policies` and `policies/mcp-server`. Whoever opens it closes
    * it, before the runtime.
    */
-  openToolSession(target: DelegationTarget, options: RuntimeToolSession, signal: AbortSignal): Promise<ToolSession>
+  openToolSession(target: DelegationTarget, options: ClientSessionOptions, signal: AbortSignal): Promise<ToolSession>
   /** Cancels what runs, waits until every run recorded its end, and lets go. Idempotent. */
   close(): Promise<void>
 }

@@ -9,7 +9,8 @@ import { nodeWorld, type World } from '../../world/index.ts'
 import { openProject } from '../project.ts'
 import { type ProjectGateOptions, projectGate } from '../project-gate.ts'
 import { type ReadyMadeTools, readyMadeTools } from '../ready-made.ts'
-import { startToolSession, type ToolSession, type ToolSessionBounds } from './tool-session.ts'
+import type { ToolSessionBounds } from './bounds.ts'
+import { startToolSession, type ToolSession } from './tool-session.ts'
 
 export interface ToolSessionOptions extends ToolSessionBounds, ProjectGateOptions {
   /** The project's folder. */

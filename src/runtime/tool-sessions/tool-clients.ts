@@ -8,15 +8,16 @@ import type { World } from '../../world/index.ts'
 import type { Project } from '../project.ts'
 import { projectGate } from '../project-gate.ts'
 import type { RuntimeOptions } from '../runtime.ts'
-import { startToolSession, type ToolSession, type ToolSessionBounds } from './tool-session.ts'
+import type { ToolSessionBounds } from './bounds.ts'
+import { startToolSession, type ToolSession } from './tool-session.ts'
 
-export interface RuntimeToolSession extends ToolSessionBounds {
+export interface ClientSessionOptions extends ToolSessionBounds {
   /** What policies may know of the client: `context.tool_client`. */
   readonly client?: JsonObject
 }
 
 export interface ToolClients {
-  open(target: DelegationTarget, options: RuntimeToolSession, signal: AbortSignal): Promise<ToolSession>
+  open(target: DelegationTarget, options: ClientSessionOptions, signal: AbortSignal): Promise<ToolSession>
   close(): Promise<void>
 }
 

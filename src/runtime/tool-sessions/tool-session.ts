@@ -1,42 +1,18 @@
 /**
  * A tool session of a project: an agent's tools, for a client that we do not trust. Who it acts as, which tools it sees, how
- * often and for how long it may call, and who judges, is said here by the embedding code and by nobody else (law 9).
+ * much it may use up (`bounds.ts`) and who judges is said by the embedding code and by nobody else (law 9).
  */
-import {
-  type AgentId,
-  assert,
-  durationOf,
-  Fault,
-  type Hash,
-  type InvocationId,
-  type JsonObject,
-  millisecondsOf,
-} from '../../core/index.ts'
+import { type AgentId, assert, type Hash, type InvocationId, type JsonObject } from '../../core/index.ts'
 import { type DelegationTarget, targetMetadata } from '../../delegation/index.ts'
-import { type AuditReference, DEFAULT_LOOP_CONFIG, type Observation, type ToolDefinition } from '../../events/index.ts'
+import type { AuditReference, Observation, ToolDefinition } from '../../events/index.ts'
 import { type ClaimStore, fileClaims } from '../../invocations/index.ts'
 import { type ApprovalQueue, type Gate, heldGate, restrictedBy, SURFACE, unattendedGate } from '../../policy/index.ts'
 import { type BrokerCall, type CallOptions, GovernedToolSession, type IdentifiedOutcome } from '../../session/index.ts'
 import { type Breakers, type Tool, toolbox } from '../../tools/index.ts'
 import type { World } from '../../world/index.ts'
 import type { Project } from '../project.ts'
+import { sessionConfig, type ToolSessionBounds } from './bounds.ts'
 import { LazyJournal } from './lazy-journal.ts'
-
-/** What a session may use up unless somebody says less. */
-export const TOOL_SESSION_LIMITS = { callsMax: 1000, timeoutMs: 8 * 3_600_000 } as const
-
-export interface ToolSessionBounds {
-  /** Names of the tools that are offered. Default: all of them. */
-  readonly only?: readonly string[]
-  /** Calls of the session, refused ones included: 1 to 1,000, which is the default. */
-  readonly callsMax?: number
-  /** How long the session lasts: up to a day, by default eight hours. A timeout in the agent's source makes it shorter. */
-  readonly timeoutMs?: number
-  /** How long one call may take. Default 30,000. */
-  readonly toolTimeoutMs?: number
-  /** Tools whose every call needs a person, beside those that say so themselves. */
-  readonly approvalTools?: readonly string[]
-}
 
 export interface ToolSessionParts extends ToolSessionBounds {
   readonly world: World
@@ -165,7 +141,7 @@ export async function startToolSession(parts: ToolSessionParts, signal: AbortSig
         gate: queue === null ? unattendedGate(gate, approvalTools) : heldGate(gate, queue, { tools: approvalTools }),
         toolbox: restrictedBy(box, target.policy),
         log,
-        config: configOf(parts, box.definitions()),
+        config: sessionConfig(parts, target, box.definitions()),
         trustedContext: {
           agent_definition: { ...targetMetadata(target), mode: 'tool_session' },
           surface: SURFACE.toolClient, // a session claims nothing, so nothing else would say which policies judged it
@@ -183,37 +159,4 @@ export async function startToolSession(parts: ToolSessionParts, signal: AbortSig
     await log.close()
     throw error
   }
-}
-
-function configOf(
-  { target, only, callsMax, timeoutMs, toolTimeoutMs }: ToolSessionParts,
-  all: readonly ToolDefinition[],
-): typeof DEFAULT_LOOP_CONFIG {
-  const ofSource = target.timeout_seconds === null ? Number.POSITIVE_INFINITY : target.timeout_seconds * 1000
-  const lifeMs = Math.min(timeoutMs ?? TOOL_SESSION_LIMITS.timeoutMs, ofSource)
-  return {
-    ...DEFAULT_LOOP_CONFIG,
-    max_iterations: callsMax ?? TOOL_SESSION_LIMITS.callsMax,
-    timeout: durationOf(lifeMs),
-    tool_timeout: durationOf(toolTimeoutMs ?? millisecondsOf(DEFAULT_LOOP_CONFIG.tool_timeout)),
-    tool_definitions: only === undefined ? [...all] : offeredOf(only, all),
-  }
-}
-
-/** An empty list is a mistake of whoever made it: for the session it would mean everything. */
-function offeredOf(only: readonly string[], all: readonly ToolDefinition[]): ToolDefinition[] {
-  if (only.length > 0) return only.map((name) => definitionOf(name, all))
-  throw new Fault('CONFIG_INVALID', {
-    message: 'Cannot open the tool session: the list of its tools is empty',
-    hint: 'Name at least one tool, or leave the list out for all of them',
-  })
-}
-
-function definitionOf(name: string, all: readonly ToolDefinition[]): ToolDefinition {
-  const found = all.find((definition) => definition.name === name)
-  if (found !== undefined) return found
-  throw new Fault('CONFIG_INVALID', {
-    message: `Cannot offer the tool ${JSON.stringify(name.slice(0, 128))}: there is none of this name`,
-    hint: all.length === 0 ? 'The project has no tools' : `The tools are: ${all.map((each) => each.name).join(', ')}`,
-  })
 }
