@@ -15,7 +15,7 @@ export function mcpMount(runtime: Runtime, log: Log): (mount: Mount) => void {
     version: VERSION,
     agentFor: (caller, query) => agentFor(agents, caller, query),
     open: async (target, caller, signal) => {
-      const client = { surface: 'http', ...(caller.key_id === null ? {} : { key_id: caller.key_id }) }
+      const client = { transport: 'http', ...(caller.key_id === null ? {} : { key_id: caller.key_id }) }
       const session = await runtime.openToolSession(target, { client }, signal)
       log.write('info', 'tool session opened', { agent: target.name, key_id: caller.key_id, run: session.audit.run_id })
       const identified: IdentifiedCalls = {

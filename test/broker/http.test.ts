@@ -148,7 +148,7 @@ describe('the official client over HTTP', () => {
     expect(entries[0]?.event).toMatchObject({
       execution_context: {
         agent_definition: { name: 'clerk', mode: 'tool_session' },
-        tool_client: { surface: 'http', key_id: 'clerk-key' },
+        tool_client: { transport: 'http', key_id: 'clerk-key' },
       },
     })
   })

@@ -67,7 +67,13 @@ describe('symbi mcp', () => {
     expect(denied.structuredContent).toMatchObject({ code: 'POLICY_DENIED' })
     await client.close()
     const entries = await entriesOf(stderr)
-    expect(entries.at(0)?.event).toMatchObject({ execution_context: { agent_definition: { name: 'clerk' } } })
+    expect(entries.at(0)?.event).toMatchObject({
+      execution_context: {
+        agent_definition: { name: 'clerk' },
+        surface: 'mcp-server',
+        tool_client: { transport: 'stdio' },
+      },
+    })
     expect(entries.at(-1)?.event).toMatchObject({ kind: 'Terminated', reason: 'Completed', iterations: 2 })
   })
 

@@ -60,7 +60,7 @@ export async function serveMcp(cli: Cli, options: ServeOptions & CommonOptions):
         readyMade: readyMadeOf(config, config.headerVariables),
         queue: desk.queue,
         approvalTools: config.approvalTools,
-        client: { surface: 'stdio' },
+        client: { transport: 'stdio' },
         onPolicies: (news) => logPolicies(log, news),
         ...(config.insecureAllowAll ? { insecureAllowAll: openGate(cli, log) } : {}),
       },
