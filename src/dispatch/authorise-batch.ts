@@ -4,7 +4,8 @@
  */
 import { callIdOf, type RunContext } from '../calls/index.ts'
 import type { ProposedAction, Recorder } from '../events/index.ts'
-import { type Authority, authorise, type Denied, type Granted, type Verdict } from './authorise.ts'
+import { type Authority, authorise } from './authorise.ts'
+import type { Denied, Granted, Verdict } from './verdict.ts'
 
 /** The verdicts of a batch, in the order of its actions. */
 export interface Verdicts {

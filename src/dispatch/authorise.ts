@@ -16,21 +16,12 @@ import {
   spendApproval,
   type Toolbox,
 } from '../calls/index.ts'
-import {
-  Bug,
-  cutText,
-  Fault,
-  type Hash,
-  isFault,
-  type Json,
-  type JsonObject,
-  messageOf,
-  millisecondsOf,
-} from '../core/index.ts'
+import { Bug, Fault, type Hash, isFault, messageOf, millisecondsOf } from '../core/index.ts'
 import type { ProposedAction, ToolDefinition } from '../events/index.ts'
-import { type ApprovalAnswer, approvalFits, type Decision, type Gate, type GateQuestion } from '../policy/index.ts'
+import type { Decision, Gate, GateQuestion } from '../policy/index.ts'
 import { raceDeadline, type World } from '../world/index.ts'
 import { approvalIn, decisionIn } from './gate-answers.ts'
+import { by, denied, type Granted, held, judgedBy, resolutionOf, type Verdict } from './verdict.ts'
 
 const PROPOSALS_MAX = 4
 
@@ -47,28 +38,6 @@ export interface Authority {
   /** The binding of the session that the run belongs to, where it is not a session's own run. */
   readonly session?: Hash
 }
-
-export type Verdict = Granted | Denied
-
-export interface Granted {
-  readonly kind: 'Granted'
-  readonly grant: Grant
-  /** What `PolicyEvaluated.approved_calls` records of it. */
-  readonly evidence: JsonObject
-}
-
-export interface Denied {
-  readonly kind: 'Denied'
-  readonly action: ProposedAction
-  /** What the model sees. */
-  readonly reason: string
-  /** Set when the call only waits for a person: the same call may be proposed again under this handle. */
-  readonly pending?: PendingApproval
-  /** What `PolicyEvaluated.denied_calls` records of it. */
-  readonly evidence: JsonObject
-}
-
-export type PendingApproval = Pick<Extract<ApprovalAnswer, { kind: 'Pending' }>, 'approval_id' | 'expires_at'>
 
 /** Authorises one action. Rejects only when the signal is aborted: everything else is a verdict. */
 export async function authorise(
@@ -181,63 +150,6 @@ function restrictionOf({ toolbox }: Authority, call: PreparedCall, run: RunConte
     return toolbox.restrict(call, run)
   } catch (error) {
     return `the restrictions of the agent could not be checked: ${messageOf(error)}`
-  }
-}
-
-/**
- * The step that denied. Only what policy judged can be judged again from the evidence, and only with the approval that
- * policy was shown: so a denial by policy records both, as an allowed call does.
- */
-interface Denier {
-  readonly step: 'preparation' | 'restriction' | 'approval' | 'policy' | 'runtime'
-  readonly policies: readonly string[]
-  readonly errors: readonly string[]
-  /** What policy was shown; null for no approval. */
-  readonly approval?: Json
-}
-
-function by(step: Denier['step']): Denier {
-  return { step, policies: [], errors: [] }
-}
-
-/** A gate that is shown the approval of another call denies for that, whatever its policies say. */
-function judgedBy({ policies, errors }: Decision & { kind: 'Deny' }, asked: GateQuestion): Denier {
-  if (!approvalFits(asked)) return { step: 'approval', policies, errors }
-  return { step: 'policy', policies, errors, approval: resolutionOf(asked.approval) }
-}
-
-function resolutionOf(approval: Approval | null): Json {
-  return approval === null ? null : (approval.resolution as unknown as Json)
-}
-
-/** What a gate or a tool says is foreign text, and all decisions of a batch share one entry. */
-const REASON_UNITS_MAX = 4096
-
-function denied(action: ProposedAction, why: string, call: PreparedCall | null, denier: Denier): Denied {
-  const { step, policies, errors, approval } = denier
-  const reason = cutText(why, REASON_UNITS_MAX)
-  return {
-    kind: 'Denied',
-    action,
-    reason,
-    evidence: {
-      action: action as unknown as Json,
-      reason,
-      denied_by: step,
-      determining_policies: policies,
-      ...(errors.length === 0 ? {} : { policy_errors: errors.map((error) => cutText(error, REASON_UNITS_MAX)) }),
-      ...(approval === undefined ? {} : { approval }),
-      ...(call === null ? {} : { call: invocationView(call) }),
-    },
-  }
-}
-
-/** A call that nobody decided about is denied like any other, and says under which handle it may come back. */
-function held(denial: Denied, { approval_id, expires_at }: PendingApproval): Denied {
-  return {
-    ...denial,
-    pending: { approval_id, expires_at },
-    evidence: { ...denial.evidence, pending_approval: { approval_id, expires_at } },
   }
 }
 

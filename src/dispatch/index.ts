@@ -1,4 +1,5 @@
-export { type Authority, authorise, type Denied, type Granted, misfitOf, type PendingApproval } from './authorise.ts'
+export { type Authority, authorise, misfitOf } from './authorise.ts'
 export { authoriseBatch } from './authorise-batch.ts'
 export { type DispatchScope, dispatchGrants } from './dispatch-grants.ts'
 export { dispatchBatch } from './dispatcher.ts'
+export type { Denied, Granted, PendingApproval } from './verdict.ts'
