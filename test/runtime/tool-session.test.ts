@@ -6,7 +6,14 @@ import { digest, newId } from '../../src/core/index.ts'
 import { verifyRun } from '../../src/journal/index.ts'
 import { parsePublicKey } from '../../src/keys/index.ts'
 import { Candidates, type Replay, replayRun, Surfaces } from '../../src/replay/index.ts'
-import { openRuntime, openToolSession, type ToolSession, type ToolSessionOptions } from '../../src/runtime/index.ts'
+import {
+  ApprovalQueue,
+  openProject,
+  openRuntime,
+  openToolSession,
+  type ToolSession,
+  type ToolSessionOptions,
+} from '../../src/runtime/index.ts'
 import { type TemporaryProject, temporaryProject } from '../../src/testing/index.ts'
 import { nodeWorld } from '../../src/world/index.ts'
 import { modelOf } from '../support/scripted-model.ts'
@@ -122,4 +129,22 @@ test('where nobody can approve, a call that needs it is refused, and whoever end
   await expect(session.close()).rejects.toMatchObject({ code: 'TOOL_SESSION_FAILED' })
   await expect(session.close()).rejects.toMatchObject({ code: 'TOOL_SESSION_FAILED' })
   expect(session.failureReason).toBe('a reason of the test')
+})
+
+test('a held call takes effect once it was approved in the queue and comes back with its handle, as the guide says', async () => {
+  const project = projectOf()
+  const { approvalFolder } = await openProject(world, project.path)
+  await using queue = await ApprovalQueue.open(world, approvalFolder)
+  const tool = toolOf('pay', async () => 'paid')
+  const session = await opened(project, { tools: [tool], approvalTools: ['pay'], queue })
+  expect((await session.call(pay('c1'), never)).metadata).toMatchObject({ error_type: 'approval_pending' })
+  const [held] = queue.list()
+  if (held === undefined) throw new Error('the call is held')
+  await queue.resolve(held.id, { decision: 'approve' }, { surface: 'tui', id: 'ada', display: 'Ada' })
+  expect(tool.ran).toEqual([])
+  const presented = { presented: held.id }
+  expect(await session.call(pay('c2'), never, presented)).toMatchObject({ content: 'paid', is_error: false })
+  expect(await session.call(pay('c3'), never, presented)).toMatchObject({ is_error: true })
+  expect(tool.ran).toEqual([{ amount: 5 }])
+  await session.close()
 })
