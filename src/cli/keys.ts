@@ -4,7 +4,7 @@ import { addKey, listKeys, revokeKey } from '../access/index.ts'
 import { type AgentId, idOrNull } from '../core/index.ts'
 import { findAgentSource, runnableAgent } from '../delegation/index.ts'
 import { addCommand, type Cli, type CommonOptions, type ExitCode } from './cli.ts'
-import { findProject } from './project/find-project.ts'
+import { projectPaths } from './project/project-paths.ts'
 import { optionsFor, readSetting } from './settings/config.ts'
 import { textTable } from './text-table.ts'
 
@@ -66,7 +66,7 @@ async function add(cli: Cli, options: AddOptions & CommonOptions): Promise<numbe
 async function agentOf({ world }: Cli, { project }: CommonOptions, text: string): Promise<AgentId> {
   const id = idOrNull('agent', text)
   if (id !== null) return id
-  return runnableAgent(await findAgentSource(world, (await findProject(world, project)).root, text)).principal
+  return runnableAgent(await findAgentSource(world, (await projectPaths(world, project)).root, text)).principal
 }
 
 async function list(cli: Cli, options: CommonOptions): Promise<number> {
@@ -98,7 +98,7 @@ async function revoke(cli: Cli, options: CommonOptions, id: string): Promise<num
 }
 
 async function keyFileOf(cli: Cli, options: CommonOptions): Promise<string> {
-  const project = await findProject(cli.world, options.project)
+  const project = await projectPaths(cli.world, options.project)
   const sources = { root: project.root, flags: options, env: cli.env }
   return (await readSetting(cli.world, 'apiKeysFile', sources)) ?? project.keyFile
 }

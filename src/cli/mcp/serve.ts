@@ -13,7 +13,7 @@ import { type Log, stderrLog } from '../../server/index.ts'
 import type { Cli, CommonOptions } from '../cli.ts'
 import { jsonLine, oneLine } from '../plain-text.ts'
 import { logPolicies } from '../policy-news.ts'
-import { findProject } from '../project/find-project.ts'
+import { projectPaths } from '../project/project-paths.ts'
 import { readConfig } from '../settings/config.ts'
 import { readyMadeOf } from '../settings/tool-settings.ts'
 import { watchForTheEnd } from '../the-end.ts'
@@ -33,7 +33,7 @@ export interface ServeOptions {
 export async function serveMcp(cli: Cli, options: ServeOptions & CommonOptions): Promise<number> {
   const { world, console } = cli
   const bounds = boundsOf(options)
-  const project = await findProject(world, options.project)
+  const project = await projectPaths(world, options.project)
   const { config, notes } = await readConfig(world, { root: project.root, flags: options, env: cli.env })
   for (const line of notes) console.note(line)
   await using log = await stderrLog(config.logLevel ?? 'warn', world)

@@ -1,6 +1,6 @@
 /**
- * Where things lie in a project, for commands that only look: the layout of `runtime`, without loading a server to learn
- * a path. A test holds the two together.
+ * The project that a command is about, and where things lie in it: the layout of `runtime`, without loading a server to
+ * learn a path. A test holds the two together.
  */
 import { join } from 'node:path'
 import { Fault } from '../../core/index.ts'
@@ -8,13 +8,13 @@ import type { Project } from '../../runtime/index.ts'
 import type { World } from '../../world/index.ts'
 import { SETTINGS_FILE } from './project-files.ts'
 
-export interface ProjectPaths extends Omit<Project, 'keyFile'> {
+export interface ProjectPaths extends Project {
   readonly invocationFolder: string
   /** Where the server of the project wrote down its address. */
   readonly serverNote: string
 }
 
-/** Throws `PROJECT_MISSING` for a folder that is no project. Creates nothing. */
+/** Throws `PROJECT_MISSING` for a folder that is none, so that a slip of the hand creates no second project. Creates nothing. */
 export async function projectPaths(world: World, path: string): Promise<ProjectPaths> {
   const paths = await folderPaths(world, path)
   for (const sign of [paths.stateFolder, join(paths.root, SETTINGS_FILE)]) {
@@ -46,6 +46,7 @@ export function pathsIn(root: string): ProjectPaths {
     invocationFolder: join(stateFolder, 'invocations'),
     policyFolder: join(root, 'policies'),
     agentFolder: join(root, 'agents'),
+    keyFile: join(stateFolder, 'api-keys.json'),
     chatTokenFile: join(stateFolder, 'chat.token'),
     approvalFolder: join(stateFolder, 'approvals'),
     serverNote: join(stateFolder, 'server.json'),

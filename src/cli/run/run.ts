@@ -10,7 +10,7 @@ import { openApprovalTerminal, terminalNotifier } from '../approvals/approval-te
 import { addCommand, type Cli, type CommonOptions, type ExitCode } from '../cli.ts'
 import { toolServerVariables } from '../mcp/variables.ts'
 import { chooseModel } from '../model.ts'
-import { findProject } from '../project/find-project.ts'
+import { projectPaths } from '../project/project-paths.ts'
 import { type Config, optionsFor, readConfig } from '../settings/config.ts'
 import { readyMadeOf } from '../settings/tool-settings.ts'
 import { inputText } from '../standard-input.ts'
@@ -48,7 +48,7 @@ async function run(cli: Cli, options: RunOptions & CommonOptions, name: string):
   const maxIterations = iterationsOf(options.maxIterations)
   const id = idOf(options.invocationId) ?? newId('invocation', world.random)
   const input = options.input === '-' ? await inputText(console, 'the input') : options.input
-  const project = await findProject(world, options.project)
+  const project = await projectPaths(world, options.project)
   const { config, notes } = await readConfig(world, { root: project.root, flags: options, env: cli.env })
   for (const line of notes) console.note(line)
   const found = await findAgentSource(world, project.root, name)

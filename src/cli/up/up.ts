@@ -16,7 +16,7 @@ import { addCommand, type Cli, type CommonOptions, type ExitCode } from '../cli.
 import { toolServerVariables } from '../mcp/variables.ts'
 import { chooseModel } from '../model.ts'
 import { logPolicies } from '../policy-news.ts'
-import { findProject } from '../project/find-project.ts'
+import { projectPaths } from '../project/project-paths.ts'
 import { type Config, optionsFor, readConfig, SETTING_NAMES } from '../settings/config.ts'
 import { readyMadeOf } from '../settings/tool-settings.ts'
 import { type Stopping, watchForTheEnd } from '../the-end.ts'
@@ -35,7 +35,7 @@ export function register(program: Command, cli: Cli, exit: ExitCode): void {
 
 async function up(cli: Cli, options: CommonOptions): Promise<number> {
   const { world, console } = cli
-  const project = await findProject(world, options.project)
+  const project = await projectPaths(world, options.project)
   const { config, notes } = await readConfig(world, { root: project.root, flags: options, env: cli.env })
   for (const line of notes) console.note(line)
   const level = config.logLevel ?? (console.interactive ? 'warn' : 'info')
