@@ -129,10 +129,11 @@ async function attendedGate(options: AgentRunOptions, gate: Gate): Promise<Atten
   const { world, project, approvals } = options
   if (options.gate !== undefined && approvals === undefined)
     return { gate, [Symbol.asyncDispose]: async () => undefined }
-  if ((approvals?.notifiers ?? []).length === 0) {
+  const { notifiers = [] } = approvals ?? {}
+  if (notifiers.length === 0) {
     return { gate: unattendedGate(gate, approvals?.tools ?? []), [Symbol.asyncDispose]: async () => undefined }
   }
-  const queue = await ApprovalQueue.open(world, project.approvalFolder)
+  const queue = await ApprovalQueue.open(world, project.approvalFolder, { notifiers })
   return { gate: escalationGate(gate, queue, approvals), [Symbol.asyncDispose]: () => queue[Symbol.asyncDispose]() }
 }
 

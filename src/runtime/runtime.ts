@@ -66,7 +66,7 @@ export interface ApprovalSettings {
   readonly timeoutMs?: number
   /** Tools that are always held; a delegation counts as `delegate`. */
   readonly tools?: readonly string[]
-  /** Told of each held action while somebody waits for its decision. */
+  /** Told of each held action from when it is held to when it is decided, or over; also of those of tool sessions. */
   readonly notifiers?: readonly Notifier[]
 }
 
@@ -107,13 +107,16 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   const readyMade = await readyMadeTools(options.readyMade ?? {}, world)
   const { box, delegates } = toolsOf(options, { world, project, api, agents, activity, readyMade })
   box.validate()
-  const approvals = await ApprovalQueue.open(world, project.approvalFolder, { report })
+  const approvals = await ApprovalQueue.open(world, project.approvalFolder, {
+    report,
+    notifiers: options.approvals?.notifiers ?? [],
+  })
   const gate = options.gate ?? (await projectGate(world, project, SURFACE.chat, options))
   const coordinator = new Coordinator({
     world,
     claims: fileClaims(world, project.root),
     provider: options.provider,
-    gate: attended(gate, approvals, options, report),
+    gate: attended(gate, approvals, options),
     toolbox: box,
     delegates,
     config,
@@ -149,13 +152,8 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   }
 }
 
-function attended(
-  gate: Gate,
-  queue: ApprovalQueue,
-  { gate: own, approvals }: RuntimeOptions,
-  report: NonNullable<RuntimeOptions['report']>,
-): Gate {
-  return own !== undefined && approvals === undefined ? gate : escalationGate(gate, queue, { ...approvals, report })
+function attended(gate: Gate, queue: ApprovalQueue, { gate: own, approvals }: RuntimeOptions): Gate {
+  return own !== undefined && approvals === undefined ? gate : escalationGate(gate, queue, approvals)
 }
 
 /** Checked before anything is opened: a limit that is no number is compared with nothing, and would use ids up in failures. */

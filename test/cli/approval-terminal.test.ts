@@ -1,5 +1,7 @@
 /** Approvals on the terminal: the port with a terminal that a test plays, and processes with a real one. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { terminalNotifier } from '../../src/cli/approvals/approval-terminal.ts'
 import type { JsonObject } from '../../src/core/index.ts'
@@ -9,7 +11,7 @@ import { deskIn, pay } from '../policy/approvals/support.ts'
 import { inProcess } from '../support/cli.ts'
 import { inTerminal, whyNoTerminal } from '../support/pseudo-terminal.ts'
 import { scratch } from '../support/scratch.ts'
-import { HEALTH_SCRIPT, type TestProject, testProject } from './support.ts'
+import { HEALTH_SCRIPT, type TestProject, TOKEN, testProject } from './support.ts'
 
 const place = scratch()
 const open = permissiveGate(() => undefined)
@@ -39,8 +41,9 @@ async function asked(
   advance(ms: number): Promise<void>
 }> {
   const { terminal, screen } = playedTerminal(answer)
-  const { queue, world } = await deskIn(place.path('approvals'))
-  const gate = escalationGate(open, queue, { notifiers: [terminalNotifier({ terminal, uid: 1000, alone })] })
+  const notifiers = [terminalNotifier({ terminal, uid: 1000, alone })]
+  const { queue, world } = await deskIn(place.path('approvals'), { notifiers })
+  const gate = escalationGate(open, queue)
   return { answer: gate.approve(pay(args), never), screen, queue, advance: (ms) => world.advance(ms) }
 }
 
@@ -110,8 +113,9 @@ describe('the question on the terminal', () => {
       shown.push(idIn(text))
       return `approve ${idIn(text)}`
     })
-    const { queue } = await deskIn(place.path('approvals'))
-    const gate = escalationGate(open, queue, { notifiers: [terminalNotifier({ terminal, uid: 1000, alone: true })] })
+    const notifiers = [terminalNotifier({ terminal, uid: 1000, alone: true })]
+    const { queue } = await deskIn(place.path('approvals'), { notifiers })
+    const gate = escalationGate(open, queue)
     const both = await Promise.all([gate.approve(pay({ amount: 1 }), never), gate.approve(pay({ amount: 2 }), never)])
     expect(both.map(({ kind }) => kind)).toEqual(['Approved', 'Approved'])
     expect(new Set(shown).size).toBe(2)
@@ -193,17 +197,32 @@ describe(`on a real terminal${why === null ? '' : ` (skipped: ${why})`}`, () => 
     expect(terminal.screen()).toContain('I was not allowed to.')
   })
 
-  test.skipIf(why !== null)('a server asks there too, and Ctrl-C still ends it', async () => {
-    const { project, words } = await runnable()
-    const provider = words.slice(words.indexOf('--provider'), words.indexOf('-i'))
-    const up = ['up', '--project', project.path, '--port', '0', '--json', '--approval-terminal', ...provider]
-    await using terminal = inTerminal(up)
-    await terminal.shown(/"event":"listening"/)
-    const chat = inProcess(['chat', 'how is it?', '--project', project.path])
-    const [, id = ''] = await terminal.shown(/Type "approve ([0-9a-f]{16})" to approve it/)
-    terminal.type(`approve ${id}\n`)
-    expect(await chat).toMatchObject({ code: 0, stdout: 'All is well.\n' })
-    terminal.type('\u0003')
-    expect(await terminal.ended).toBe(0)
-  })
+  test.skipIf(why !== null)(
+    'a server asks there too, for a chat and for a client of /mcp, and Ctrl-C still ends it',
+    async () => {
+      const { project, words } = await runnable()
+      const provider = words.slice(words.indexOf('--provider'), words.indexOf('-i'))
+      const up = ['up', '--project', project.path, '--port', '0', '--json', '--approval-terminal', ...provider]
+      await using terminal = inTerminal(up)
+      const [, api = ''] = await terminal.shown(/"event":"listening","api":"([^"]+)"/)
+      const chat = inProcess(['chat', 'how is it?', '--project', project.path])
+      const [, id = ''] = await terminal.shown(/Type "approve ([0-9a-f]{16})" to approve it/)
+      terminal.type(`approve ${id}\n`)
+      expect(await chat).toMatchObject({ code: 0, stdout: 'All is well.\n' })
+      const client = new Client({ name: 'official', version: '1' })
+      const headers = { authorization: `Bearer ${TOKEN}` }
+      const url = new URL(`${api}/mcp?agent=reviewer`)
+      await client.connect(new StreamableHTTPClientTransport(url, { requestInit: { headers } }))
+      const { structuredContent } = await client.callTool({ name: 'system_health' })
+      const { approval_id } = structuredContent as { readonly approval_id: string }
+      await terminal.shown(new RegExp(`Type "approve ${approval_id}" to approve it`))
+      terminal.type(`approve ${approval_id}\n`)
+      await terminal.shown(/Approved[\s\S]*Approved/)
+      const again = { approval_id, name: 'system_health', arguments: {} }
+      expect(await client.callTool({ name: 'call_with_approval', arguments: again })).toMatchObject({ isError: false })
+      await client.close()
+      terminal.type('\u0003')
+      expect(await terminal.ended).toBe(0)
+    },
+  )
 })

@@ -2,13 +2,10 @@
  * The gate that waits for a person (8.5): for chats and runs, where the asker can. The inner gate still judges what was
  * approved, and answers alone where no approval is needed.
  */
-import { Fault, messageOf } from '../../core/index.ts'
 import type { ApprovalAnswer, Gate, GateQuestion } from '../gate.ts'
 import { giveApproval } from './give-approval.ts'
-import type { WaitEnd } from './held-action.ts'
 import { approvalNeed } from './held-call.ts'
 import { refusedInVain } from './in-vain.ts'
-import type { Asked, Notifier } from './notifier.ts'
 import type { ApprovalQueue } from './queue.ts'
 import { refusalOf } from './queue-faults.ts'
 import { expiryOf, hasLapsed } from './queue-limits.ts'
@@ -20,9 +17,6 @@ export interface EscalationOptions {
   readonly timeoutMs?: number
   /** Tools that always need an approval, beside those whose contract says so; a delegation counts as `delegate`. */
   readonly tools?: readonly string[]
-  readonly notifiers?: readonly Notifier[]
-  /** Told of notifiers that failed. */
-  readonly report?: (what: string, error: unknown) => void
 }
 
 export function escalationGate(inner: Gate, queue: ApprovalQueue, options: EscalationOptions = {}): Gate {
@@ -54,8 +48,7 @@ async function ask(
   const held = await queue.hold({ call, run, reason, use: 'waits', lifetimeMs }, signal)
   if (held.kind === 'NotHeld') return { kind: 'Refused', reason: held.reason }
   const { action } = held
-  const resolve: Asked['resolve'] = (given, approver) => queue.resolve(action.id, given, approver)
-  const end = await waited(options, { action, resolve }, held.ended)
+  const end = await held.ended
   if (end.kind === 'Denied') return { kind: 'Refused', reason: refusalOf('denied', end.reason) }
   const deadlineMs = endMs - remainingMs + lifetimeMs
   if (end.kind !== 'Approved' || hasLapsed(clock, { expires_at: action.expires_at, deadlineMs })) {
@@ -71,32 +64,4 @@ async function ask(
     remainingMs: endMs - clock.monotonicMs(),
   }
   return { kind: 'Approved', approval: giveApproval(approval, clock) }
-}
-
-/** The decision, while the notifiers are at work. However it ends, they are told, and nobody waits for them. */
-async function waited(
-  { notifiers = [], report }: EscalationOptions,
-  asked: Asked,
-  ended: Promise<WaitEnd>,
-): Promise<WaitEnd> {
-  const over = new AbortController()
-  try {
-    for (const notifier of notifiers) void notified(notifier, asked, over.signal, report)
-    return await ended
-  } finally {
-    over.abort(new Fault('RUN_CANCELLED', { message: 'The wait for an approval is over' }))
-  }
-}
-
-async function notified(
-  notifier: Notifier,
-  asked: Asked,
-  signal: AbortSignal,
-  report: EscalationOptions['report'],
-): Promise<void> {
-  try {
-    await notifier.notify(asked, signal)
-  } catch (error) {
-    if (!signal.aborted) report?.(`the notifier "${notifier.name}" failed: ${messageOf(error)}`, error)
-  }
 }

@@ -2,11 +2,14 @@
 import type { ApprovalResolution } from '../../calls/index.ts'
 import type { GateQuestion } from '../gate.ts'
 import type { HeldAction, WaitEnd } from './held-action.ts'
+import type { Notifier } from './notifier.ts'
 import type { QueueLimits } from './queue-limits.ts'
 
 export interface QueueOptions {
   /** Sees each resolution after it was made. */
   readonly audit?: (resolution: ApprovalResolution) => void | Promise<void>
+  /** Told of each action from when it is held to when it is decided, or over. */
+  readonly notifiers?: readonly Notifier[]
   /** Told what went wrong where no caller can be told. */
   readonly report?: (what: string, error: unknown) => void
   /** Overrides of `QUEUE_LIMITS`. */

@@ -22,6 +22,7 @@ import {
 } from './held-action.ts'
 import { askerOf } from './held-call.ts'
 import { LiveActions } from './live-actions.ts'
+import { tellNotifiers } from './notifier.ts'
 import type { HoldAnswer, HoldRequest, PresentedCall, QueueOptions } from './queue-calls.ts'
 import { become, type Entry, resolutionOf } from './queue-entry.ts'
 import { refusalOf, unresolvable } from './queue-faults.ts'
@@ -42,6 +43,9 @@ export class ApprovalQueue implements AsyncDisposable {
     this.#files = files
     this.#live = new LiveActions(world, files, options)
     this.#options = options
+    const { notifiers = [], report } = options
+    const resolve: ApprovalQueue['resolve'] = (id, given, approver) => this.resolve(id, given, approver)
+    if (notifiers.length > 0) this.#live.subscribe(tellNotifiers(notifiers, { resolve, report }))
   }
 
   /** Throws `STORAGE_*` when the folder cannot be trusted. Makes nothing in a project that never held an action. */

@@ -9,6 +9,7 @@ import {
   type Gate,
   heldGate,
   permissiveGate,
+  type QueueOptions,
 } from '../../../src/policy/index.ts'
 import { testWorld } from '../../../src/testing/index.ts'
 import { faultyWorld, gate as fileGate } from '../../support/faulty-world.ts'
@@ -19,7 +20,7 @@ import { APPROVE, DENY, deskIn, namesIn, OPERATOR, pay, settledIn } from './supp
 const place = scratch()
 const never = new AbortController().signal
 const open: Gate = permissiveGate(() => undefined)
-const desk = () => deskIn(place.path('approvals'))
+const desk = (options: QueueOptions = {}) => deskIn(place.path('approvals'), options)
 
 const refused = (answer: ApprovalAnswer): string => (answer.kind === 'Refused' ? answer.reason : answer.kind)
 function deferred<T>(): { readonly promise: Promise<T>; resolve(value: T): void } {
@@ -246,7 +247,6 @@ describe('a call that is not approved', () => {
   test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY, 1e300])(
     'is denied at once with a timeout of %d, and nobody is told [Q1]',
     async (timeoutMs) => {
-      const { queue, changes } = await desk()
       let told = 0
       const notifier = {
         name: 'count',
@@ -254,7 +254,8 @@ describe('a call that is not approved', () => {
           told += 1
         },
       }
-      const gate = escalationGate(open, queue, { timeoutMs, notifiers: [notifier] })
+      const { queue, changes } = await desk({ notifiers: [notifier] })
+      const gate = escalationGate(open, queue, { timeoutMs })
       expect(refused(await gate.approve(pay(), never))).toBe('timeout')
       expect({ told, changes }).toEqual({ told: 0, changes: [] })
     },
@@ -298,7 +299,6 @@ describe('a call that is not approved', () => {
 describe('notifiers', () => {
   test('run side by side: one that stalls and one that throws block neither the others nor the decision [Q1]', async () => {
     const reports: string[] = []
-    const { queue } = await desk()
     const dropped: string[] = []
     const stalled = {
       name: 'stalled',
@@ -317,14 +317,14 @@ describe('notifiers', () => {
       notify: async ({ resolve }: Asked) => void (await resolve(APPROVE, OPERATOR)),
     }
     const notifiers = [stalled, broken, thrower, approving]
-    const gate = escalationGate(open, queue, { notifiers, report: (what) => reports.push(what) })
+    const { queue } = await desk({ notifiers, report: (what) => void reports.push(what) })
+    const gate = escalationGate(open, queue)
     expect((await gate.approve(pay(), never)).kind).toBe('Approved')
     expect(dropped).toEqual(['stalled'])
     expect(reports.sort()).toEqual(['the notifier "broken" failed: no pager', 'the notifier "thrower" failed: at once'])
   })
 
   test('are dropped at the deadline, which covers them', async () => {
-    const { queue, world } = await desk()
     const begun = deferred<AbortSignal>()
     const stalled = {
       name: 'stalled',
@@ -333,11 +333,41 @@ describe('notifiers', () => {
         return new Promise<void>(() => undefined)
       },
     }
-    const asked = escalationGate(open, queue, { notifiers: [stalled], timeoutMs: 50 }).approve(pay(), never)
+    const { queue, world } = await desk({ notifiers: [stalled] })
+    const asked = escalationGate(open, queue, { timeoutMs: 50 }).approve(pay(), never)
     const signal = await begun.promise
     await world.advance(50)
     expect(refused(await asked)).toBe('timeout')
     expect(signal.reason).toMatchObject({ message: 'The wait for an approval is over' })
+  })
+
+  test('are told of a call that nobody waits for, too, once, until it is decided elsewhere', async () => {
+    const told: { readonly asked: Asked; readonly signal: AbortSignal }[] = []
+    const notifier = {
+      name: 'pager',
+      notify: async (asked: Asked, signal: AbortSignal) => void told.push({ asked, signal }),
+    }
+    const { queue } = await desk({ notifiers: [notifier] })
+    const gate = heldGate(open, queue)
+    const first = await gate.approve(pay(), never)
+    if (first.kind !== 'Pending') throw new Error(first.kind)
+    await gate.approve(pay(), never)
+    expect(told.map(({ asked, signal }) => [asked.action.id, signal.aborted])).toEqual([[first.approval_id, false]])
+    await queue.resolve(first.approval_id, DENY, OPERATOR)
+    expect(told[0]?.signal.reason).toMatchObject({ message: 'The wait for an approval is over' })
+    await expect(told[0]?.asked.resolve(APPROVE, OPERATOR)).rejects.toMatchObject({ code: 'APPROVAL_RESOLVED' })
+  })
+
+  test('may decide a call that nobody waits for: it is made when it comes back', async () => {
+    const approving = { name: 'pager', notify: async ({ resolve }: Asked) => void (await resolve(APPROVE, OPERATOR)) }
+    const { queue, changes } = await desk({ notifiers: [approving] })
+    const resolved = new Promise<void>((done) => void queue.subscribe(({ kind }) => kind === 'resolved' && done()))
+    const gate = heldGate(open, queue)
+    const first = await gate.approve(pay(), never)
+    if (first.kind !== 'Pending') throw new Error(first.kind)
+    await resolved
+    expect(changes.map(({ kind }) => kind)).toEqual(['held', 'resolved'])
+    expect((await gate.approve(pay({ amount: 5 }, { presented: first.approval_id }), never)).kind).toBe('Approved')
   })
 })
 
