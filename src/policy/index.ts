@@ -9,6 +9,7 @@ export {
   type QueueChange,
   type WaitEnd,
 } from './approvals/held-action.ts'
+export { type HeldCounts, heldCounts } from './approvals/held-counts.ts'
 export { HELD_LIFETIME_MS, type HeldOptions, heldGate } from './approvals/held-gate.ts'
 export type { Asked, Notifier } from './approvals/notifier.ts'
 export { ApprovalQueue } from './approvals/queue.ts'

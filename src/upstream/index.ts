@@ -3,6 +3,7 @@ export { configuredServers } from './configured.ts'
 export { inspectServer, type ServerState, type ToolState } from './inspect.ts'
 export type { Definition } from './listing.ts'
 export type { UpstreamNews } from './news.ts'
+export { pinnedTools } from './pinned-tools.ts'
 export { PIN_FILE, readPins, type ServerPins, writePins } from './pins.ts'
 export {
   exposedName,

@@ -30,7 +30,10 @@ export function schemaMisfit(server: string, definition: Definition): string | n
   }
 }
 
-export function upstreamTool(upstream: Upstream, pinned: Definition, pinnedDigest: Hash): Tool {
+/** Where the calls of a tool go. */
+export type CallPlace = Pick<Upstream, 'server' | 'hindrance' | 'call'>
+
+export function upstreamTool(upstream: CallPlace, pinned: Definition, pinnedDigest: Hash): Tool {
   const { server } = upstream
   const definition = definitionOf(server.name, pinned)
   return {

@@ -47,7 +47,8 @@ test('the list says what waits, as a table and as JSON, and that nothing does', 
   const { code, stdout } = await approvals(['list'])
   expect(code).toBe(0)
   expect(stdout.split('\n')[0]).toMatch(/^ID +AGENT +EXPIRES +CALL$/)
-  expect(stdout.split('\n')[1]).toContain(`${action.id}  ${action.agent_id}`)
+  const time = action.expires_at.slice(11, 19)
+  expect(stdout.split('\n')[1]).toBe(`${action.id}  ${action.agent_id.slice(0, 8)}…  ${time}Z  count_up {}`)
   expect(jsonLines((await approvals(['list', '--json'])).stdout)).toEqual([action])
 })
 

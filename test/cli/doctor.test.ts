@@ -3,8 +3,11 @@ import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newId } from '../../src/core/index.ts'
+import { heldGate, permissiveGate } from '../../src/policy/index.ts'
 import { openRuntime, scripted } from '../../src/runtime/index.ts'
+import { writePins } from '../../src/upstream/index.ts'
 import { nodeWorld } from '../../src/world/index.ts'
+import { APPROVE, deskIn, OPERATOR, pay } from '../policy/approvals/support.ts'
 import { type DemoProject, demoProject, inProcess, jsonLines, startUp, symbi } from '../support/cli.ts'
 import { temporaryFolder } from '../support/folder.ts'
 
@@ -38,7 +41,8 @@ test('doctor finds a fresh project fit, prints a table, and exits 0', async () =
   const { code, stdout, stderr } = await symbi(['doctor', '--project', project.path, '--port', '0'])
   expect([code, stderr]).toEqual([0, ''])
   const checks = ['project', 'configuration', 'node', 'platform', 'layout', 'modes', 'disk', 'signing key', 'policies']
-  for (const check of [...checks, 'agents', 'model', 'port', 'journals', 'claims']) {
+  const more = ['agents', 'model', 'tools', 'tool servers', 'port', 'journals', 'claims', 'approvals']
+  for (const check of [...checks, ...more]) {
     expect(stdout).toMatch(new RegExp(`^ok +${check} +\\S`, 'm'))
   }
 })
@@ -88,6 +92,80 @@ test('doctor fails on a folder of agents that would keep a server from starting'
     1,
     { status: 'failed', found: expect.stringContaining('everybody may write') },
   ])
+})
+
+test('doctor says what the ready-made tools may reach, and fails where a server would not start', async () => {
+  await using project = await demoProject()
+  const tools = async (lines: string) => {
+    await writeFile(project.of('symbiont.toml'), `[tools]\n${lines}\n`)
+    return (await doctor(project.path)).rows.tools
+  }
+  expect(await tools('')).toMatchObject({ status: 'ok', found: 'off: no folder and no origin is configured' })
+  await mkdir(project.of('docs'))
+  expect(await tools('http_origins = ["https://a.example.org"]\nfile_roots = { docs = "docs" }')).toMatchObject({
+    status: 'ok',
+    found: '1 folder and 1 origin can be used',
+  })
+  expect(await tools('file_roots = { docs = "gone" }')).toMatchObject({
+    status: 'failed',
+    found: 'Cannot use the file root "docs": its folder does not exist',
+  })
+  const origin = '{ origin = "https://a.example.org", headers_env = { Authorization = "SYMBI_HTTP_UNSET" } }'
+  expect(await tools(`http_origins = [${origin}]`)).toMatchObject({
+    status: 'failed',
+    found: expect.stringContaining('the variable "SYMBI_HTTP_UNSET" is not set'),
+  })
+})
+
+test('doctor says of tool servers what is pinned and what they lack, and starts none of them', async () => {
+  await using project = await demoProject()
+  const servers = async () => (await doctor(project.path)).rows['tool servers']
+  expect(await servers()).toMatchObject({ status: 'ok', found: 'none: no tool server is configured' })
+  const entry = '[servers.notes]\ncommand = "no-such-program"\nexpose = ["create", "read"]\n'
+  await writeFile(project.of('mcp-config.toml'), entry)
+  expect(await servers()).toMatchObject({
+    status: 'ok',
+    found: '1 tool server configured; 2 exposed tools are not pinned yet',
+  })
+  const pin = ['create', 'drop'].map((name) => ({
+    name,
+    description: null,
+    inputSchema: { type: 'object' },
+    outputSchema: null,
+    annotations: null,
+  }))
+  const pinFile = project.of('.symbiont', 'mcp-pins.json')
+  await writePins(world, pinFile, 'notes', { pin }, new AbortController().signal)
+  await writeFile(project.of('mcp-config.toml'), `${entry}env_from = ["NOTES_TOKEN"]\n`)
+  expect(await servers()).toMatchObject({
+    status: 'warning',
+    found: '1 tool server configured; 1 exposed tool pinned; 1 exposed tool is not pinned yet',
+    items: [
+      'pinned, and not exposed any more: mcp__notes__drop',
+      '"notes" is to get variables that are not set: NOTES_TOKEN',
+    ],
+  })
+  await chmod(pinFile, 0o644)
+  expect(await servers()).toMatchObject({ status: 'failed', found: expect.stringContaining('others may use it') })
+  await writeFile(project.of('mcp-config.toml'), 'servers = 1\n')
+  expect(await servers()).toMatchObject({ status: 'failed', found: expect.stringContaining('mcp-config.toml') })
+})
+
+test('doctor says how many calls wait for a person', async () => {
+  await using project = await demoProject()
+  const { queue } = await deskIn(project.of('.symbiont', 'approvals'), {}, world)
+  const approvals = async () => (await doctor(project.path)).rows.approvals
+  const gate = heldGate(
+    permissiveGate(() => undefined),
+    queue,
+  )
+  const held = [1, 2, 3].map((amount) => gate.approve(pay({ amount }), new AbortController().signal))
+  const [first] = await Promise.all(held)
+  expect(await approvals()).toMatchObject({ status: 'warning', found: '3 calls wait for a person' })
+  if (first?.kind === 'Pending') await queue.resolve(first.approval_id, APPROVE, OPERATOR)
+  expect(await approvals()).toMatchObject({ found: '2 calls wait for a person, 1 decided call is not used yet' })
+  await queue[Symbol.asyncDispose]()
+  expect(await approvals()).toMatchObject({ status: 'ok', found: 'nothing waits for a person' })
 })
 
 test('doctor changes nothing', async () => {

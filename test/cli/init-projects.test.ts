@@ -1,7 +1,7 @@
 /** What `init` made, used as a newcomer would: agents run, tasks are handed over, and nothing has to be edited first. */
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { inProcess, startUp, symbi } from '../support/cli.ts'
+import { inProcess, jsonLines, startUp, symbi } from '../support/cli.ts'
 import { type TemporaryFolder, temporaryFolder } from '../support/folder.ts'
 
 async function projectOf(profile: string): Promise<TemporaryFolder> {
@@ -36,6 +36,37 @@ test.each([
   },
   30_000,
 )
+
+test('profile assistant: an MCP client that acts as its agent looks at the runtime at once, and does nothing else', async () => {
+  await using project = await projectOf('assistant')
+  const client = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'newcomer', version: '0' } }
+  const frames = [
+    { jsonrpc: '2.0', id: 0, method: 'initialize', params: client },
+    { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'system_health' } },
+  ]
+  const input = frames.map((frame) => `${JSON.stringify(frame)}\n`).join('')
+  const { code, stdout } = await symbi(['mcp', '--agent', 'assistant'], { cwd: project.path, input })
+  expect(code).toBe(0)
+  const [, answer] = jsonLines(stdout)
+  expect(answer).toMatchObject({ id: 1, result: { isError: false } })
+})
+
+test('what stands commented out in the settings can be used when the marks are taken away', async () => {
+  await using project = await projectOf('minimal')
+  const settings = project.of('symbiont.toml')
+  const samples = readFileSync(settings, 'utf8').replace(/^# (?=[a-z_]+ = |\[)/gm, '')
+  expect(samples).toMatch(/^\[mcp\.servers\.helpdesk\]$/m)
+  writeFileSync(settings, samples)
+  mkdirSync(project.of('docs'))
+  const { code, stdout } = await inProcess(['doctor', '--project', project.path, '--json', '--port', '0'], {
+    env: { ANTHROPIC_API_KEY: 'none' },
+  })
+  const rows = jsonLines(stdout)
+  expect([code, rows.filter(({ status }) => status === 'failed')]).toEqual([0, []])
+  expect(rows.find(({ check }) => check === 'tool servers')).toMatchObject({
+    found: '1 tool server configured; 2 exposed tools are not pinned yet',
+  })
+})
 
 test('profile multi-agent: what the coordinator hands over leaves two journals that prove each other', async () => {
   await using project = await projectOf('multi-agent')

@@ -58,12 +58,14 @@ test('the token that init leaves is an admin key of the project', async () => {
 
 test('the policies of init permit replies, the end of a run and the six monitoring tools, and nothing else', async () => {
   await using project = await demoProject()
-  expect(await checkPolicies(world, project.of('policies'))).toMatchObject({ policies: 2, problems: [] })
-  const text = await readFile(project.of('policies', 'coordinator', 'monitoring.cedar'), 'utf8')
-  const named = [...text.matchAll(/Action::"([^"]+)"/g)].map(([, name]) => name?.replace('tool_call::', ''))
-  expect(named.sort()).toEqual(
-    ['agent_status', 'list_agents', 'list_schedules', 'query_metrics', 'scheduler_health', 'system_health'].sort(),
-  )
+  expect(await checkPolicies(world, project.of('policies'))).toMatchObject({ policies: 3, problems: [] })
+  for (const surface of ['coordinator', 'mcp-server']) {
+    const text = await readFile(project.of('policies', surface, 'monitoring.cedar'), 'utf8')
+    const named = [...text.matchAll(/Action::"([^"]+)"/g)].map(([, name]) => name?.replace('tool_call::', ''))
+    expect(named.sort()).toEqual(
+      ['agent_status', 'list_agents', 'list_schedules', 'query_metrics', 'scheduler_health', 'system_health'].sort(),
+    )
+  }
   const shared = await readFile(project.of('policies', 'default.cedar'), 'utf8')
   expect([...shared.matchAll(/Action::"([^"]+)"/g)].map(([, name]) => name)).toEqual(['respond', 'terminate'])
 })
@@ -134,6 +136,7 @@ describe('the profiles of init', () => {
       'demo-model.json',
       'policies/coordinator/monitoring.cedar',
       'policies/default.cedar',
+      'policies/mcp-server/monitoring.cedar',
       'symbiont.toml',
     ]
     expect(written).toEqual({
@@ -154,6 +157,8 @@ describe('the profiles of init', () => {
     ['assistant', 'run', { tool: 'system_health' }, 'allow'],
     ['assistant', 'run', { tool: 'shell' }, 'deny'],
     ['minimal', 'run', { tool: 'system_health' }, 'deny'],
+    ['minimal', 'mcp-server', { tool: 'system_health' }, 'allow'],
+    ['minimal', 'mcp-server', { tool: 'shell' }, 'deny'],
     ['multi-agent', 'coordinator', { delegate: 'reviewer' }, 'allow'],
     ['multi-agent', 'coordinator', { delegate: 'operator' }, 'allow'],
     ['multi-agent', 'coordinator', { delegate: 'stranger' }, 'deny'],
@@ -212,7 +217,9 @@ describe('a project that exists', () => {
   test('keeps policies, keys and evidence with --force, and gets its settings and demo model again', async () => {
     await using project = await demoProject()
     await writeFile(project.of('policies', 'default.cedar'), '// mine\n')
-    await rm(project.of('policies', 'coordinator'), { recursive: true })
+    for (const surface of ['coordinator', 'mcp-server']) {
+      await rm(project.of('policies', surface), { recursive: true })
+    }
     await writeFile(project.of('symbiont.toml'), '[server]\nport = 1\n')
     const { code, stdout } = await init(project.path, '--force', '--json')
     expect(code).toBe(0)
@@ -274,7 +281,7 @@ test.each([0, 1, 2, 3, 4])(
       const more = (await exists(folder.of('symbiont.toml'))) ? ['--force'] : []
       const second = await inProcess([...init, ...more])
       expect([failAt, second.code]).toEqual([failAt, 0])
-      expect(await checkPolicies(world, folder.of('policies'))).toMatchObject({ policies: 4, problems: [] })
+      expect(await checkPolicies(world, folder.of('policies'))).toMatchObject({ policies: 5, problems: [] })
       expect((await readdir(folder.of('agents'))).sort()).toEqual(['operator.symbi', 'reviewer.symbi'])
       if (hadKeys) expect([failAt, await holderOf(folder)]).toEqual([failAt, 'chat']) // else the pair is a fresh one
     }

@@ -1,5 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
+import { writePins } from '../../src/upstream/index.ts'
+import { nodeWorld } from '../../src/world/index.ts'
 import { inProcess, jsonLines, type Ran, symbi } from '../support/cli.ts'
 import { type TestProject, testProject } from './support.ts'
 
@@ -60,6 +62,45 @@ describe('policy explain', () => {
     expect(stdout).toContain('docs/guide')
     await writeFile(project.of('call.json'), '{"name":"read_file","arguments":{"path":"docs/../secret.md"}}')
     expect((await inProcess(words(project))).stderr).toContain('#/path cannot be used')
+  })
+
+  test('explains calls of other tools while a configured folder is missing, and says so for those that need it', async () => {
+    await using project = await desk('{"name":"system_health"}')
+    await writeFile(project.of('symbiont.toml'), '[tools]\nfile_roots = { docs = "docs" }\n')
+    expect(await inProcess(words(project))).toMatchObject({ code: 0, stderr: '' })
+    await writeFile(project.of('call.json'), '{"name":"read_file","arguments":{"path":"secret.md"}}')
+    const { code, stdout, stderr } = await inProcess(words(project))
+    expect([code, stdout.split('\n')[0]]).toEqual([0, 'deny'])
+    expect(stderr).toBe(
+      'Not available is the tool "read_file": Cannot use the file root "docs": its folder does not exist\n',
+    )
+  })
+
+  test('knows the pinned tools of foreign servers, with what policy sees of them, and starts no server', async () => {
+    const source = 'agent reader { policy p { deny: true if invocation.resolved.mcp.risk == "high" } }'
+    const name = 'mcp__notes__create'
+    await using project = await desk(JSON.stringify({ name, arguments: { text: 'hi' } }), source)
+    const server = (risk: string): string =>
+      `[servers.notes]\ncommand = "no-such-program"\nexpose = ["create"]\nrisk = "${risk}"\n`
+    await writeFile(project.of('mcp-config.toml'), server('high'))
+    const unpinned = await inProcess(words(project))
+    expect(unpinned.code).toBe(0)
+    expect(unpinned.stderr).toBe(
+      `Not available is the tool "${name}": "notes" has no pinned tool of this name: look at it with "symbi mcp pin"\n`,
+    )
+    const inputSchema = { type: 'object', properties: { text: { type: 'string', maxLength: 5 } } }
+    const pin = { name: 'create', description: null, inputSchema, outputSchema: null, annotations: null }
+    const pinFile = project.of('.symbiont', 'mcp-pins.json')
+    await writePins(nodeWorld(), pinFile, 'notes', { pin: [pin] }, new AbortController().signal)
+    expect(await inProcess(words(project))).toMatchObject({
+      code: 0,
+      stderr: '',
+      stdout: expect.stringMatching(/^deny\n/),
+    })
+    await writeFile(project.of('mcp-config.toml'), server('low'))
+    expect(await inProcess(words(project))).toMatchObject({ stdout: expect.stringMatching(/^allow\n/) })
+    await writeFile(project.of('call.json'), JSON.stringify({ name, arguments: { text: 'too long' } }))
+    expect(await inProcess(words(project))).toMatchObject({ code: 65, stderr: expect.stringContaining('#/text') })
   })
 
   test('says which block and rule denies, and which values its conditions saw', async () => {

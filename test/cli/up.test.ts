@@ -71,18 +71,25 @@ describe('up --json', () => {
 
 test('up tells a person what runs, who may connect, and what to type next', async () => {
   await using project = await demoProject()
-  const running = start(['up', '--port', '0'], { cwd: project.path })
+  const env = { COLUMNS: '80', SYMBIONT_REQUIRE_APPROVAL_TOOLS: 'look,delegate' }
+  const running = start(['up', '--port', '0'], { cwd: project.path, env })
   await running.printed('stdout', 'Ctrl-C')
   running.child.kill('SIGTERM')
   const { code, stdout } = await running.ended
   expect(code).toBe(0)
+  expect(Math.max(...stdout.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(80)
   const lines = stdout.replace(/:\d{4,5}/g, ':PORT').replace(/node \S+symbi\.js/g, 'symbi')
   expect(lines).toBe(`symbi-runtime 0.1.0 is running
-  address   http://127.0.0.1:PORT, chat at ws://127.0.0.1:PORT/ws/chat
+  address   http://127.0.0.1:PORT
+  chat      ws://127.0.0.1:PORT/ws/chat
+  MCP       http://127.0.0.1:PORT/mcp, when there is an agent to act as
   project   .
   policies  2 in force, from default.cedar, coordinator/monitoring.cedar
   model     demo-model.json, a script and no model: no provider is configured
-  access    one API key may connect; a token for this machine is in .symbiont/chat.token
+  access    one API key may connect; a token for this machine is in
+            .symbiont/chat.token
+  approvals for look, delegate, and where a tool itself asks: "symbi approvals
+            list"
 
 Chat with it, in a second terminal in this folder:
   symbi chat "Inspect system health"
@@ -100,6 +107,8 @@ test('up names the agents that can be given tasks, and those that cannot be used
   await running.printed('stdout', 'Ctrl-C')
   running.child.kill('SIGTERM')
   const { stdout, stderr } = await running.ended
+  expect(stdout).toMatch(/\n {2}MCP {7}\S+\/mcp, with a key for an agent \("symbi keys add --agent NAME"\)\n/)
+  expect(stdout).toContain('\n  approvals where a tool itself asks for one: "symbi approvals list"\n')
   expect(stdout).toContain(`
   agents    operator, reviewer
             cannot be used: broken; "symbi dsl --check" says why

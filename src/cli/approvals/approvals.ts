@@ -3,12 +3,12 @@
  * easy way: the review is shown and answered, or its digest is given, which stands under the review and nowhere else.
  */
 import { type Command, Option } from 'commander'
-import { Fault } from '../../core/index.ts'
+import { Fault, isJsonObject } from '../../core/index.ts'
 import { type HeldAction, reviewDigest, reviewText } from '../../policy/index.ts'
 import { addCommand, type Cli, type CommonOptions, type ExitCode } from '../cli.ts'
 import { findApiUrl, findToken, isExposed } from '../credentials.ts'
-import { jsonLine, oneLine } from '../plain-text.ts'
-import { projectWords } from '../terminal.ts'
+import { cut, jsonLine, oneLine } from '../plain-text.ts'
+import { columnsOf, projectWords } from '../terminal.ts'
 import { textTable } from '../text-table.ts'
 import { typed } from '../typed.ts'
 import { DeskClient } from './desk-client.ts'
@@ -83,10 +83,28 @@ async function list(cli: Cli, options: Where & CommonOptions): Promise<number> {
   if (options.json === true) for (const action of held) cli.console.result(jsonLine(action))
   else if (held.length === 0) cli.console.note('Nothing waits for a decision')
   else {
-    const rows = held.map((action) => [action.id, action.agent_id, action.expires_at, oneLine(action.summary, 80)])
-    for (const line of textTable([['ID', 'AGENT', 'EXPIRES', 'CALL'], ...rows])) cli.console.result(line)
+    const columns = columnsOf(cli)
+    const rows = held.map((action) => [action.id, whoAsks(action), expiryOf(action), oneLine(action.summary)])
+    const table = textTable([['ID', 'AGENT', 'EXPIRES', 'CALL'], ...rows])
+    for (const line of table) cli.console.result(cut(line, columns))
+    cli.console.note(`Everything of one: ${typed('approvals', 'show', 'ID', ...projectWords(options.project))}`)
   }
   return 0
+}
+
+const AGENT_COLUMNS_MAX = 16
+
+/** The name where the call says it; else the beginning of the principal, which --json gives as a whole. */
+function whoAsks({ agent_id, context_snapshot }: HeldAction): string {
+  const invocation = isJsonObject(context_snapshot) ? context_snapshot.invocation : null
+  const policy = isJsonObject(invocation) ? invocation.source_policy : null
+  const name = isJsonObject(policy) ? policy.agent_name : null
+  return typeof name === 'string' ? oneLine(name, AGENT_COLUMNS_MAX) : `${agent_id.slice(0, 8)}…`
+}
+
+/** Held calls live for minutes: the time of day says it, in UTC like everything that is shown. */
+function expiryOf({ expires_at }: HeldAction): string {
+  return `${expires_at.slice(11, 19)}Z`
 }
 
 async function show(cli: Cli, options: Where & CommonOptions, id: string): Promise<number> {

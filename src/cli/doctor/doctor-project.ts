@@ -7,6 +7,7 @@ import { readSigningKey } from '../../journal/index.ts'
 import { checkPolicies, describeProblem } from '../../policy/index.ts'
 import type { Project } from '../../runtime/index.ts'
 import { hasPrivateDirectory, openPrivateFile } from '../../store/index.ts'
+import { PIN_FILE } from '../../upstream/index.ts'
 import type { World } from '../../world/index.ts'
 import { chooseModel } from '../model.ts'
 import { ENV_FILE, SETTINGS_FILE } from '../project/project-files.ts'
@@ -65,8 +66,13 @@ function privateThings(world: World, project: Project): readonly (readonly [stri
     '.symbiont': project.stateFolder,
     governed: project.governedFolder,
     invocations: join(project.stateFolder, 'invocations'),
+    approvals: project.approvalFolder,
   }
-  const files = { 'chat.token': project.chatTokenFile, [ENV_FILE]: join(project.root, ENV_FILE) }
+  const files = {
+    [PIN_FILE]: join(project.stateFolder, PIN_FILE),
+    'chat.token': project.chatTokenFile,
+    [ENV_FILE]: join(project.root, ENV_FILE),
+  }
   return [
     ...Object.entries(folders).map(([name, path]) => [name, () => hasPrivateDirectory(world, path, 'folder')] as const),
     ...Object.entries(files).map(([name, path]) => [name, () => isPrivateFile(world, path)] as const),
@@ -74,7 +80,7 @@ function privateThings(world: World, project: Project): readonly (readonly [stri
 }
 
 async function isPrivateFile(world: World, path: string): Promise<boolean> {
-  await using file = await openPrivateFile(world, path, 'read', { what: 'file', bytesMax: 1024 * 1024 })
+  await using file = await openPrivateFile(world, path, 'read', { what: 'file', bytesMax: 32 * 1024 * 1024 })
   return file !== null
 }
 

@@ -24,6 +24,8 @@ export interface Patient {
   readonly world: World
   readonly project: Project | null
   readonly config: Config | null
+  /** What tool servers are given names from: the environment, and beneath it the project's `.env`. */
+  readonly variables: Readonly<Record<string, string | undefined>>
   /** For a person who waits. */
   readonly progress: (text: string) => void
 }

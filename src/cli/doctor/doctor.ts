@@ -8,8 +8,10 @@ import { openProject, type Project } from '../../runtime/index.ts'
 import type { World } from '../../world/index.ts'
 import { addCommand, type Cli, type CommonOptions, type ExitCode } from '../cli.ts'
 import type { Console } from '../console.ts'
+import { toolServerVariables } from '../mcp/variables.ts'
 import { type Config, optionsFor, readConfig } from '../settings/config.ts'
-import { plain, textTable } from '../text-table.ts'
+import { columnsOf } from '../terminal.ts'
+import { filled, fittedTable, plain } from '../text-table.ts'
 import { checkClaims } from './doctor-claims.ts'
 import { checkJournals } from './doctor-journals.ts'
 import { checkDisk, checkNode, checkPlatform, checkPort } from './doctor-machine.ts'
@@ -22,6 +24,7 @@ import {
   checkSigningKey,
 } from './doctor-project.ts'
 import { type Finding, failed, guarded, ok, type Patient, type Row, skipped } from './doctor-rows.ts'
+import { checkApprovals, checkReadyMade, checkToolServers } from './doctor-tools.ts'
 
 export function register(program: Command, cli: Cli, exit: ExitCode): void {
   addCommand<object>(program, exit, {
@@ -50,9 +53,12 @@ const CHECKS: readonly Check[] = [
   { check: 'policies', level: 'required', needs: 'project', look: checkPolicyFiles },
   { check: 'agents', level: 'required', needs: 'project', look: checkAgents },
   { check: 'model', level: 'required', needs: 'configuration', look: checkModel },
+  { check: 'tools', level: 'required', needs: 'configuration', look: checkReadyMade },
+  { check: 'tool servers', level: 'required', needs: 'configuration', look: checkToolServers },
   { check: 'port', level: 'required', needs: 'configuration', look: checkPort },
   { check: 'journals', level: 'required', needs: 'project', look: checkJournals },
   { check: 'claims', level: 'required', needs: 'project', look: checkClaims },
+  { check: 'approvals', level: 'required', needs: 'project', look: checkApprovals },
 ]
 
 async function doctor(cli: Cli, options: CommonOptions): Promise<number> {
@@ -64,7 +70,8 @@ async function doctor(cli: Cli, options: CommonOptions): Promise<number> {
   }
   const project = await findOrTell(world, options.project, tell)
   const config = project === null ? null : await configOrTell(cli, project, options, tell)
-  const patient = { world, project, config, progress: (text: string) => console.progress(text) }
+  const variables = project === null || config === null ? {} : await toolServerVariables(cli, project.root)
+  const patient = { world, project, config, variables, progress: (text: string) => console.progress(text) }
   for (const { check, level, needs, look } of CHECKS) {
     console.progress(`checking ${check} …`)
     const isBlocked = (needs !== 'nothing' && project === null) || (needs === 'configuration' && config === null)
@@ -74,7 +81,7 @@ async function doctor(cli: Cli, options: CommonOptions): Promise<number> {
     tell({ check, level, ...finding })
   }
   console.progress('')
-  if (!options.json) for (const line of report(rows, console)) console.result(line)
+  if (!options.json) for (const line of report(rows, console, columnsOf(cli))) console.result(line)
   return rows.some(({ level, status }) => level === 'required' && status === 'failed') ? 1 : 0
 }
 
@@ -111,15 +118,16 @@ async function configOrTell(
 const STYLES = { ok: 'green', warning: 'yellow', failed: 'red', skipped: 'dim' } as const
 
 /** Findings in columns, and below them what to do about each that is not well. */
-function report(rows: readonly Row[], { paint }: Console): readonly string[] {
-  const lines = textTable(rows.map(({ check, status, found }) => [status.padEnd(7), check, found]))
-  const shown = lines.map((line, at) => {
-    const status = rows[at]?.status ?? 'ok'
-    return paint(STYLES[status], line.slice(0, 7)) + line.slice(7)
+function report(rows: readonly Row[], { paint }: Console, columns: number): readonly string[] {
+  const cells = rows.map(({ check, status, found }) => [status.padEnd(7), check, found])
+  const lines = fittedTable(cells, columns)
+  const shown = lines.map((line) => {
+    const style = STYLES[line.slice(0, 7).trimEnd() as Row['status']]
+    return style === undefined ? line : paint(style, line.slice(0, 7)) + line.slice(7)
   })
   const hints = rows.flatMap(({ check, hint, items }) => [
     ...(items ?? []).map((item) => `${check}: ${plain(item)}`),
-    ...(hint === null ? [] : [`${check}: ${plain(hint)}`]),
+    ...(hint === null ? [] : filled(`${check}: ${plain(hint)}`, columns)),
   ])
   return hints.length === 0 ? shown : [...shown, '', ...hints]
 }

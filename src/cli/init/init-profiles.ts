@@ -1,7 +1,7 @@
 /** What a new project holds beside its settings, by profile. Each one starts with no more than it can show. */
 import { ASSISTANT_AGENT, OPERATOR_AGENT, REVIEWER_AGENT } from './init-agents.ts'
 import { DEMO_MODEL_TEXT, DEMO_MODEL_WITH_WORKERS_TEXT, DEMO_TASK } from './init-demo-model.ts'
-import { DEFAULT_POLICY, DELEGATION_POLICY, MONITORING_POLICY, RUN_POLICY } from './init-texts.ts'
+import { DEFAULT_POLICY, DELEGATION_POLICY, MONITORING_POLICY, RUN_POLICY, TOOL_CLIENT_POLICY } from './init-texts.ts'
 
 /** Texts by their path in a folder. */
 export type FolderTexts = Readonly<Record<string, string>>
@@ -17,6 +17,7 @@ export interface Profile {
 const SHARED_POLICIES: FolderTexts = {
   'default.cedar': DEFAULT_POLICY,
   'coordinator/monitoring.cedar': MONITORING_POLICY,
+  'mcp-server/monitoring.cedar': TOOL_CLIENT_POLICY,
 }
 
 export const PROFILES: ReadonlyMap<string, Profile> = new Map([

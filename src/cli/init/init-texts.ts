@@ -20,7 +20,20 @@ export const SETTINGS_TEXT = `# Settings of this project, read once when "symbi 
 [approvals]
 # Tools whose every call waits for a person ("symbi approvals"); delegate means delegations.
 # tools = "none"
+# How long a chat or a run waits. A client of /mcp is told at once, and its call stays open for 15 minutes.
 # timeout_seconds = 120
+
+[tools]
+# Ready-made tools, off until they are told where they may go; each call needs a policy, too. docs/tools.md
+# http_origins = ["https://api.example.org"]
+# file_roots = { docs = "docs" }
+
+# Tools of foreign MCP servers, by name: mcp__helpdesk__… here. Pinned at first use. docs/mcp-upstream.md
+# [mcp.servers.helpdesk]
+# command = "node"
+# args = ["srv/helpdesk.mjs"]
+# expose = ["notes_create", "notes_read"]
+# approval = true
 
 [model]
 # Without a provider here, in --provider, or by an API key in the environment, demo-model.json answers: a script, no model.
@@ -53,6 +66,15 @@ permit (
 `
 
 export const RUN_POLICY = `// What an agent may look at that was started with "symbi run". Its own policies restrict it further.
+permit (
+  principal,
+  ${MONITORING_ACTIONS},
+  resource
+);
+`
+
+export const TOOL_CLIENT_POLICY = `// What MCP clients may use that act as an agent, over "symbi mcp" and /mcp: to look at this runtime. The agent's own policies
+// restrict it further. For one agent alone: when { context.agent_definition.name == "assistant" };
 permit (
   principal,
   ${MONITORING_ACTIONS},

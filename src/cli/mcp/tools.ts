@@ -3,7 +3,8 @@ import { exposedName } from '../../upstream/index.ts'
 import type { Cli, CommonOptions } from '../cli.ts'
 import { jsonLine, oneLine } from '../plain-text.ts'
 import { projectPaths } from '../project/project-paths.ts'
-import { textTable } from '../text-table.ts'
+import { columnsOf } from '../terminal.ts'
+import { fittedTable } from '../text-table.ts'
 import { type Looked, look } from './look.ts'
 
 export async function tools(cli: Cli, options: CommonOptions): Promise<number> {
@@ -13,11 +14,19 @@ export async function tools(cli: Cli, options: CommonOptions): Promise<number> {
   if (options.json) for (const row of rows) console.result(jsonLine(row))
   else if (rows.length === 0) console.note('No tool servers are configured: docs/mcp-upstream.md says how')
   else {
-    const cells = rows.map(({ server, tool, state, reason }) => [server, tool ?? '', state, oneLine(reason ?? '', 100)])
-    for (const line of textTable([['SERVER', 'TOOL', 'STATE', 'REASON'], ...cells])) console.result(line)
+    const cells = rows.map(({ server, tool, state, reason }) => [
+      server,
+      tool ?? '',
+      state,
+      oneLine(reason ?? '', REASON_COLUMNS_MAX),
+    ])
+    const table = fittedTable([['SERVER', 'TOOL', 'STATE', 'REASON'], ...cells], columnsOf(cli))
+    for (const line of table) console.result(line)
   }
   return looked.every(({ state }) => state.kind === 'Answered') ? 0 : 1
 }
+
+const REASON_COLUMNS_MAX = 400
 
 interface Row {
   readonly server: string

@@ -15,6 +15,7 @@ import {
 import type { Cli } from '../cli.ts'
 import { cut, jsonLine, oneLine, widthOf } from '../plain-text.ts'
 import { columnsOf } from '../terminal.ts'
+import { filled } from '../text-table.ts'
 
 export interface Refused {
   readonly journal: string
@@ -70,26 +71,41 @@ function asObject(journal: string, { kind, judged, before, after, ...rest }: Dif
 
 /** More than any terminal shows: what is longer is cut before its columns are counted. */
 const LETTERS_MAX = 1024
-const WIDTHS = { when: 20, agent: 24, call: 28 }
+const WHEN_COLUMNS = 20
+const DECISION_COLUMNS = 13
+const LABEL_COLUMNS = 10
+
+interface Widths {
+  readonly agent: number
+  readonly call: number
+}
+
+/** Names of agents are short and those of tools are long; on a narrow terminal both are cut, and the decision never is. */
+function widthsIn(columns: number): Widths {
+  const left = columns - WHEN_COLUMNS - DECISION_COLUMNS - 6
+  const agent = Math.min(24, Math.max(8, Math.floor(left * 0.4)))
+  return { agent, call: Math.min(40, Math.max(8, left - agent)) }
+}
 
 function textPage(cli: Cli, all: boolean): ReplayPage {
   const { console } = cli
   const columns = columnsOf(cli)
+  const widths = widthsIn(columns)
   let begun = false
   return {
     difference: (_journal, difference) => {
       if (!all && difference.kind !== 'changed') return
-      if (!begun) console.result(console.paint('bold', row('WHEN', 'AGENT', 'CALL', 'DECISION')))
+      if (!begun) console.result(console.paint('bold', row(widths, 'WHEN', 'AGENT', 'CALL', 'DECISION')))
       begun = true
       const { timestamp, agent, agent_id, subject, before, after } = difference
       const words = decisionWords(difference)
       const when = `${timestamp.slice(0, 19).replace('T', ' ')}Z`
       console.result(
-        `${row(when, agent ?? agent_id, subject, '')}${console.paint(after.decision === 'allow' ? 'yellow' : 'red', words)}`,
+        `${row(widths, when, agent ?? agent_id, subject, '')}${console.paint(after.decision === 'allow' ? 'yellow' : 'red', words)}`,
       )
       console.result(cut(`  call    ${cutText(jsonLine(contentOf(difference)), LETTERS_MAX)}`, columns))
-      console.result(`  before  ${rulingWords(before)}`)
-      console.result(`  after   ${newRulingWords(after)}`)
+      for (const line of labelled('before', rulingWords(before), columns)) console.result(line)
+      for (const line of labelled('after', newRulingWords(after), columns)) console.result(line)
       console.result(
         `  run     ${difference.run_id ?? '-'}, entry ${difference.sequence}, ${oneLine(difference.surface, 40)}`,
       )
@@ -102,8 +118,13 @@ function textPage(cli: Cli, all: boolean): ReplayPage {
   }
 }
 
-function row(when: string, agent: string, call: string, decision: string): string {
-  return `${pad(when, WIDTHS.when)}  ${pad(agent, WIDTHS.agent)}  ${pad(call, WIDTHS.call)}  ${decision}`
+function row({ agent, call }: Widths, when: string, who: string, what: string, decision: string): string {
+  return `${pad(when, WHEN_COLUMNS)}  ${pad(who, agent)}  ${pad(what, call)}  ${decision}`
+}
+
+function labelled(label: string, words: string, columns: number): readonly string[] {
+  const [first = '', ...more] = filled(words, columns - LABEL_COLUMNS)
+  return [`  ${label.padEnd(LABEL_COLUMNS - 2)}${first}`, ...more.map((line) => ' '.repeat(LABEL_COLUMNS) + line)]
 }
 
 function pad(text: string, columns: number): string {

@@ -6,7 +6,7 @@ import type { Project } from '../../runtime/index.ts'
 import type { Console } from '../console.ts'
 import { DEMO_TASK } from '../init/init-demo-model.ts'
 import type { Model } from '../model.ts'
-import { plain } from '../text-table.ts'
+import { filled, plain } from '../text-table.ts'
 import { near, typed } from '../typed.ts'
 import type { Access } from './access.ts'
 
@@ -19,22 +19,41 @@ export interface BannerFacts {
   readonly agents: AgentRegistry
   readonly model: Model
   readonly access: Access
+  readonly approvals: ApprovalFacts
+  /** Of the terminal. */
+  readonly columns: number
   readonly paint: Console['paint']
 }
+
+export interface ApprovalFacts {
+  /** Names that the operator listed. */
+  readonly tools: readonly string[]
+  readonly onTerminal: boolean
+}
+
+type RowOf = (name: string, text: string) => string
+
+const NAME_COLUMNS = 12
 
 export function banner(facts: BannerFacts): readonly string[] {
   const { paint, project } = facts
   const place = near(project.root)
   const where = place === '.' ? [] : ['--project', place]
-  const row = (name: string, text: string): string => `  ${paint('dim', name.padEnd(10))}${plain(text)}`
+  const row: RowOf = (name, text) => {
+    const lines = filled(plain(text), Math.max(40, facts.columns - NAME_COLUMNS))
+    return `  ${paint('dim', name.padEnd(NAME_COLUMNS - 2))}${lines.join(`\n${' '.repeat(NAME_COLUMNS)}`)}`
+  }
   return [
     paint('bold', `symbi-runtime ${VERSION} is running`),
-    row('address', `${facts.url}, chat at ${facts.chatUrl}`),
+    row('address', facts.url),
+    row('chat', facts.chatUrl),
+    row('MCP', mcpText(facts)),
     row('project', place),
     policyRow(facts, row),
     ...agentRows(facts, row),
     row('model', modelText(facts.model)),
     row('access', accessText(facts.access, near(project.chatTokenFile))),
+    row('approvals', approvalText(facts.approvals)),
     '',
     'Chat with it, in a second terminal in this folder:',
     `  ${paint('cyan', typed('chat', 'Inspect system health', ...where))}`,
@@ -47,7 +66,7 @@ export function banner(facts: BannerFacts): readonly string[] {
   ]
 }
 
-function policyRow({ policies, paint }: BannerFacts, row: (name: string, text: string) => string): string {
+function policyRow({ policies, paint }: BannerFacts, row: RowOf): string {
   if (policies === null) return paint('red', row('policies', 'SWITCHED OFF: every action is allowed'))
   switch (policies.kind) {
     case 'Loaded':
@@ -71,7 +90,7 @@ function policyRow({ policies, paint }: BannerFacts, row: (name: string, text: s
 
 const NAMES_MAX = 8
 
-function agentRows({ agents, paint }: BannerFacts, row: (name: string, text: string) => string): readonly string[] {
+function agentRows({ agents, paint }: BannerFacts, row: RowOf): readonly string[] {
   const names = agents.targets.slice(0, NAMES_MAX).map(({ name }) => name)
   const more = agents.targets.length > NAMES_MAX ? ` and ${agents.targets.length - NAMES_MAX} more` : ''
   const lost = [...agents.unavailable.keys()].slice(0, NAMES_MAX).map(shownName).join(', ')
@@ -83,6 +102,21 @@ function agentRows({ agents, paint }: BannerFacts, row: (name: string, text: str
       : [paint('yellow', row('', `cannot be used: ${lost}${moreLost}; "symbi dsl --check" says why`))]),
     ...(agents.problem === null ? [] : [paint('yellow', row('', agents.problem.message))]),
   ]
+}
+
+function mcpText({ url, agents }: BannerFacts): string {
+  const forWhom =
+    agents.targets.length === 0
+      ? 'when there is an agent to act as'
+      : 'with a key for an agent ("symbi keys add --agent NAME")'
+  return `${url}/mcp, ${forWhom}`
+}
+
+function approvalText({ tools, onTerminal }: ApprovalFacts): string {
+  const names = tools.slice(0, NAMES_MAX).join(', ')
+  const more = tools.length > NAMES_MAX ? ` and ${tools.length - NAMES_MAX} more` : ''
+  const which = names === '' ? 'where a tool itself asks for one' : `for ${names}${more}, and where a tool itself asks`
+  return `${which}: ${onTerminal ? 'on this terminal, or ' : ''}"symbi approvals list"`
 }
 
 /** Only the demo model of a project with workers is known to understand the task. */

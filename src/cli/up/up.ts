@@ -19,6 +19,7 @@ import { logPolicies } from '../policy-news.ts'
 import { projectPaths } from '../project/project-paths.ts'
 import { type Config, optionsFor, readConfig, SETTING_NAMES } from '../settings/config.ts'
 import { readyMadeOf } from '../settings/tool-settings.ts'
+import { columnsOf } from '../terminal.ts'
 import { type Stopping, watchForTheEnd } from '../the-end.ts'
 import { logUpstreams } from '../upstream-news.ts'
 import { accessOf } from './access.ts'
@@ -73,7 +74,18 @@ async function up(cli: Cli, options: CommonOptions): Promise<number> {
       try {
         const { url, chatUrl } = service.server
         const access = await accessOf(world, project, config)
-        const facts = { url, chatUrl, project, policies, agents: runtime.agents, model, access, paint: console.paint }
+        const facts = {
+          url,
+          chatUrl,
+          project,
+          policies,
+          agents: runtime.agents,
+          model,
+          access,
+          approvals: { tools: config.approvalTools, onTerminal: terminal !== null },
+          columns: columnsOf(cli),
+          paint: console.paint,
+        }
         const lines = options.json ? [JSON.stringify({ event: 'listening', api: url, ws: chatUrl })] : banner(facts)
         for (const line of lines) console.result(line)
         return await untilTheEnd(service, stopping, cli, options.json === true, log)

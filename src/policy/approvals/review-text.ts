@@ -12,6 +12,9 @@ import { printable, spelled } from './printable.ts'
 /** With its mark a line of the review fits a terminal of 80 columns. */
 const COLUMNS = 76
 const INDENTS_MAX = 12
+/** What a person decides by stands first: why it is asked, and the tool with its arguments. Only in our own part of the JSON. */
+const FIRST = ['reason', 'asked', 'invocation', 'action', 'arguments']
+const OUR_DEPTH_MAX = 2
 
 export const TERMINAL_BYTES_MAX = 64 * 1024
 
@@ -60,7 +63,7 @@ function layOut(value: Json, depth: number, before: string, after: string, lines
     ? value.map((item: Json) => ['', item] as const)
     : isJsonObject(value)
       ? Object.keys(value)
-          .sort(byCodePoint)
+          .sort(depth <= OUR_DEPTH_MAX ? firstThings : byCodePoint)
           .map((name) => [`${quoted(name)}: `, value[name] as Json] as const)
       : []
   if (members.length === 0) {
@@ -73,6 +76,11 @@ function layOut(value: Json, depth: number, before: string, after: string, lines
     layOut(member, depth + 1, name, at === members.length - 1 ? '' : ',', lines)
   }
   lines.push(`${indent}${isList ? ']' : '}'}${after}`)
+}
+
+function firstThings(one: string, other: string): number {
+  const [left, right] = [one, other].map((name) => (FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length))
+  return (left ?? 0) - (right ?? 0) || byCodePoint(one, other)
 }
 
 /** A JSON string of printable ASCII: `\n` and its like are escapes of JSON already, everything else is spelled. */
