@@ -73,7 +73,12 @@ export function processConsole(): Console {
     },
     lines: async function* () {
       const { createInterface } = await import('node:readline')
-      yield* createInterface({ input: stdin, crlfDelay: Number.POSITIVE_INFINITY })
+      const reader = createInterface({ input: stdin, crlfDelay: Number.POSITIVE_INFINITY })
+      try {
+        yield* reader
+      } finally {
+        reader.close() // or a terminal that nobody reads any more would keep the process
+      }
     },
     wire: () => ({ input: stdin, output: stdout }),
     onInterrupt: (callback) => {

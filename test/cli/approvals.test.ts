@@ -52,6 +52,18 @@ test('the list says what waits, as a table and as JSON, and that nothing does', 
   expect(jsonLines((await approvals(['list', '--json'])).stdout)).toEqual([action])
 })
 
+test('the list fits a terminal of 80 columns, with the name of the agent where the call says it', async () => {
+  const { approvals, held } = await made()
+  const { action } = await held()
+  const invocation = { source_policy: { agent_name: 'a-clerk-with-a-long-name' } }
+  const listed = [{ ...action, summary: `pay ${'x'.repeat(150)}`, context_snapshot: { invocation } }]
+  const world = { ...nodeWorld(), net: { ...nodeWorld().net, fetch: async () => Response.json(listed) } }
+  const { stdout } = await approvals(['list'], { world, env: { COLUMNS: '80' } })
+  const [, row = ''] = stdout.split('\n')
+  expect(row).toMatch(/^[0-9a-f]{16} {2}a-clerk-with-a-… {2}\d\d:\d\d:\d\dZ {2}pay x+…$/)
+  expect([...row]).toHaveLength(80)
+})
+
 test('show prints the whole review with its digest', async () => {
   const { approvals, held } = await made()
   const { action } = await held()
@@ -174,4 +186,6 @@ test('in two terminals: a chat waits, the other one lists, shows and approves, a
   expect([approved.code, approved.stdout]).toEqual([0, `Approved ${id}\n`])
   expect(await chat).toMatchObject({ code: 0, stdout: 'All is well.\n' })
   expect((await server.stop()).code).toBe(0)
+  const { stdout } = await inProcess(['audit', 'show', 'latest', ...where])
+  expect(stdout).toContain(`approval ${id}, given by fixture (rest) at 20`)
 })

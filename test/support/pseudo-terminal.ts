@@ -19,8 +19,8 @@ export function whyNoTerminal(): string | null {
 export interface InTerminal extends AsyncDisposable {
   /** Everything that was shown so far, with the line ends of a program. */
   screen(): string
-  /** Resolves with the match once it is on the screen. */
-  shown(wanted: RegExp): Promise<RegExpExecArray>
+  /** Resolves with the match once it is on the screen, in what was shown from this place on. */
+  shown(wanted: RegExp, from?: number): Promise<RegExpExecArray>
   type(text: string): void
   /** The exit code. */
   readonly ended: Promise<number | null>
@@ -29,8 +29,17 @@ export interface InTerminal extends AsyncDisposable {
 /** Runs `symbi` under a terminal. What follows the words goes through a shell: a redirection, for example. */
 export function inTerminal(words: readonly string[], behind = ''): InTerminal {
   const line = [process.execPath, PROGRAM, ...words].map((word) => `'${word}'`).join(' ')
-  const child: ChildProcessWithoutNullStreams = spawn('script', ['-qefc', `exec ${line} ${behind}`, '/dev/null'], {
-    env: { PATH: process.env.PATH ?? '', HOME: '/nonexistent', NO_COLOR: '1', SHELL: '/bin/sh', ...MORE },
+  return terminalOf(`${line} ${behind}`, { env: { SYMBIONT_REQUIRE_APPROVAL_TOOLS: 'system_health' } })
+}
+
+/** Runs a command line of the shell under a terminal; it ends with its command. */
+export function terminalOf(
+  line: string,
+  { env = {}, cwd }: { readonly env?: Readonly<Record<string, string>>; readonly cwd?: string } = {},
+): InTerminal {
+  const child: ChildProcessWithoutNullStreams = spawn('script', ['-qefc', `exec ${line}`, '/dev/null'], {
+    env: { PATH: process.env.PATH ?? '', HOME: '/nonexistent', NO_COLOR: '1', SHELL: '/bin/sh', ...env },
+    ...(cwd === undefined ? {} : { cwd }),
   })
   let text = ''
   const watchers = new Set<() => void>()
@@ -53,10 +62,10 @@ export function inTerminal(words: readonly string[], behind = ''): InTerminal {
   })
   return {
     screen: () => text,
-    shown: (wanted) =>
+    shown: (wanted, from = 0) =>
       new Promise((resolve, reject) => {
         const look = (): void => {
-          const match = wanted.exec(text)
+          const match = wanted.exec(text.slice(from))
           if (match === null && !over) return
           watchers.delete(look)
           if (match === null) reject(new Error(`the process ended without showing ${wanted}\n${text}`))
@@ -73,5 +82,3 @@ export function inTerminal(words: readonly string[], behind = ''): InTerminal {
     },
   }
 }
-
-const MORE = { SYMBIONT_REQUIRE_APPROVAL_TOOLS: 'system_health' }

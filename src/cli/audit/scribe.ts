@@ -13,20 +13,10 @@ import {
   type Usage,
 } from '../../events/index.ts'
 import type { RecoveryReport } from '../../journal/index.ts'
+import { allowedLine, deniedLine, isHeld } from './decision-words.ts'
 import { endingOf } from './project-evidence.ts'
 import type { Totals } from './timeline.ts'
-import {
-  actionWords,
-  amount,
-  decidedBy,
-  endLine,
-  limitsOf,
-  line,
-  type Said,
-  subjectOf,
-  textsIn,
-  tokens,
-} from './words.ts'
+import { actionWords, amount, endLine, limitsOf, line, type Said, tokens } from './words.ts'
 
 export class Scribe {
   readonly #report: RecoveryReport
@@ -40,6 +30,7 @@ export class Scribe {
   #tokens = 0
   #toolCalls = 0
   #denials = 0
+  #held = 0
 
   constructor(report: RecoveryReport) {
     this.#report = report
@@ -52,6 +43,7 @@ export class Scribe {
       tokens: this.#tokens,
       toolCalls: this.#toolCalls,
       denials: this.#denials,
+      held: this.#held,
       unknown: unknown + this.#report.untracked_tool_approvals,
     }
   }
@@ -187,18 +179,11 @@ export class Scribe {
   }
 
   #decisions({ approved_calls, denied_calls }: Event & { readonly kind: 'PolicyEvaluated' }): readonly Said[] {
-    this.#denials += denied_calls?.length ?? 0
-    const allowed = (approved_calls ?? []).map((call) => {
-      this.#remember(call)
-      return line('allowed', 'good', `${subjectOf(call.action)}${decidedBy(call)}`)
-    })
-    const denied = (denied_calls ?? []).map((call) => {
-      const errors = textsIn(call.policy_errors).map((error) => `policy error: ${error}`)
-      const { reason } = call
-      const why = typeof reason === 'string' ? reason : 'no reason was recorded'
-      return line('DENIED', 'denied', `${subjectOf(call.action)}${decidedBy(call)}`, why, ...errors)
-    })
-    return [...allowed, ...denied]
+    const denied = denied_calls ?? []
+    this.#denials += denied.filter((call) => !isHeld(call)).length
+    this.#held += denied.filter(isHeld).length
+    for (const call of approved_calls ?? []) this.#remember(call)
+    return [...(approved_calls ?? []).map(allowedLine), ...denied.map(deniedLine)]
   }
 
   #remember({ action, fingerprint }: JsonObject): void {

@@ -34,6 +34,8 @@ export interface Totals {
   readonly tokens: number
   readonly toolCalls: number
   readonly denials: number
+  /** Calls that waited for a person. */
+  readonly held: number
   readonly unknown: number
   readonly tookMs: number
 }

@@ -70,6 +70,19 @@ describe('the review text', () => {
     )
   })
 
+  test('begins with what a person decides by: the reason, then the tool with its arguments', () => {
+    const text = reviewText(heldOf('pay', { zebra: 1, arguments: 2, account: 3 }))
+    const names = [...text.matchAll(/^\| +"(\w+)":/gm)].map(([, name]) => name)
+    expect(names.slice(0, 4)).toEqual(['reason', 'asked', 'invocation', 'action'])
+    const own = names.slice(names.lastIndexOf('account'))
+    expect(own.slice(0, 3), 'the arguments themselves have the order of all JSON here').toEqual([
+      'account',
+      'arguments',
+      'zebra',
+    ])
+    expect(own.slice(3, 4)).toEqual(['contract'])
+  })
+
   test('differs for two calls that differ in name or arguments, and so does its digest', () => {
     fc.assert(
       fc.property(calls, calls, (left, right) => {
