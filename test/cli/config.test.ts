@@ -44,11 +44,15 @@ test('without a word from anybody the defaults hold, and the settings that init 
   expect((await configOf({ toml: SETTINGS_TEXT })).config).toEqual(usual)
 })
 
-test('what init shows commented out can be used when it is not, and says the defaults', async () => {
-  const shown = SETTINGS_TEXT.replace(/^# (\w+ = )/gm, '$1')
+test('what init shows commented out can be used when it is not, and says the defaults or an example', async () => {
+  const shown = SETTINGS_TEXT.replace(/^# (\w+ = |\[)/gm, '$1')
   const { config } = await configOf({ toml: shown })
   const usual = (await configOf({})).config
-  expect(config).toEqual({ ...usual, logLevel: 'info', provider: 'anthropic:claude-sonnet-4-5' })
+  const { fileRoots, httpOrigins, ...others } = config
+  const { fileRoots: _, httpOrigins: __, ...usualOthers } = usual
+  expect(others).toEqual({ ...usualOthers, logLevel: 'info', provider: 'anthropic:claude-sonnet-4-5' })
+  expect(fileRoots).toMatchObject([{ name: 'docs', hidden: false }])
+  expect(httpOrigins).toMatchObject([{ origin: 'https://api.example.org', private: false }])
 })
 
 test('a flag wins over the environment, the environment over .env, .env over symbiont.toml', async () => {

@@ -62,7 +62,8 @@ test('symbi up starts, has the other agents, and names what is left out', async 
   expect(code).toBe(0)
   expect(stdout).toContain(`
   agents    operator, reviewer
-            cannot be used: omega, zeta, zulu10, zulu11, zulu12, zulu13, zulu14, zulu15 and 64 more; "symbi dsl --check" says why
+            cannot be used: omega, zeta, zulu10, zulu11, zulu12, zulu13, zulu14, zulu15 and 64 more;
+            "symbi dsl --check" says why
             ${LIMIT}
   model `)
   const lines = jsonLines(stderr)

@@ -68,8 +68,11 @@ test.skipIf(why !== null).each(GUIDES)(
     for (const step of steps) {
       const terminal = step.terminal === 'one' ? one : two
       const late = setTimeout(() => void terminal[Symbol.asyncDispose](), 20_000) // what never comes is told with the screen
-      await follower.follow(step, terminal)
-      clearTimeout(late)
+      try {
+        await follower.follow(step, terminal)
+      } finally {
+        clearTimeout(late)
+      }
     }
     one.type('exit\n')
     expect(await one.ended).toBe(0)

@@ -2,7 +2,7 @@
 import { VERSION } from '../../core/index.ts'
 
 export const SETTINGS_TEXT = `# Settings of this project, read once when "symbi up" starts. Flags and environment variables win over this file.
-# What stands here commented out is the default. Secrets do not belong here: use the environment, or a private .env.
+# What stands here commented out is the default, or an example. Secrets do not belong here: use the environment, or a private .env.
 # Made by symbi-runtime ${VERSION}; its docs/configuration.md describes every setting.
 
 [runtime]
