@@ -25,23 +25,34 @@ export async function authoriseBatch(
     ? await authoriseAll(authority, actions, run, signal)
     : denyAll(actions, 'the ids of the calls in one reply must be present and distinct')
   signal.throwIfAborted()
-  const recorded = fitsOneEntry(verdicts)
-    ? verdicts
-    : denyAll(actions, 'the decisions about one reply must fit into one journal entry: propose fewer calls at once')
+  const recorded =
+    [verdicts, thinned(verdicts)].find(fitsOneEntry) ??
+    denyAll(actions, 'the decisions about one reply must fit into one journal entry: propose less at once')
   stageVerdicts(recorder, recorded)
   return recorded
 }
 
 /** What one entry may hold beside its frame. */
 const EVIDENCE_BYTES_MAX = 960 * 1024
-/** So few always fit: a reply is bounded, and so is what policy and tools add to one call. */
-const FEW = 4
 
 function fitsOneEntry({ granted, denied }: Verdicts): boolean {
-  if (granted.length + denied.length <= FEW) return true
   let bytes = 0
   for (const { evidence } of [...granted, ...denied]) bytes += Buffer.byteLength(JSON.stringify(evidence))
   return bytes <= EVIDENCE_BYTES_MAX
+}
+
+/**
+ * A denial repeats its call as it was judged, and so holds long arguments three times. Where there is no room for that, who
+ * denied what and why is kept, and the call is only read as it was proposed: a denial must never fail for its length.
+ */
+function thinned({ granted, denied }: Verdicts): Verdicts {
+  return {
+    granted,
+    denied: denied.map((denial) => {
+      const { call: _, ...evidence } = denial.evidence
+      return { ...denial, evidence }
+    }),
+  }
 }
 
 export function stageVerdicts(recorder: Recorder, { granted, denied }: Verdicts): void {

@@ -38,6 +38,48 @@ async function endOf(session: GovernedToolSession): Promise<string> {
   )
 }
 
+describe('a call of the longest arguments', () => {
+  const longest = { at: 'x'.repeat(447 * 1024) }
+
+  test('is denied like any other, with who denied it, and the session goes on', async () => {
+    const gate = gateOf(({ arguments: args }) =>
+      args?.at === undefined ? { kind: 'Allow', policies: ['p'] } : deny('too much', ['short_only']),
+    )
+    const { log, start } = sessionBench({ gate })
+    const session = await start()
+    expect(await session.call(callOf('a', 'look', longest), never)).toMatchObject({
+      content: 'too much',
+      metadata: { error_type: 'policy_denied', denied_by: 'policy' },
+    })
+    expect(log.events.findLast(({ kind }) => kind === 'PolicyEvaluated')).toMatchObject({
+      denied_calls: [
+        { action: { ToolCall: { name: 'look' } }, reason: 'too much', determining_policies: ['short_only'] },
+      ],
+    })
+    expect(await session.call(callOf('b'), never)).toMatchObject({ is_error: false })
+    expect(await endOf(session)).toBe('Completed')
+  })
+
+  test('and every other whose decision fills more than an entry is a denial that fits, and is not made', async () => {
+    const tool = toolOf('look')
+    const gate = gateOf(() => ({ kind: 'Allow', policies: ['x'.repeat(1024 * 1024)] }))
+    const { log, start } = sessionBench({ gate, tools: [tool] })
+    const session = await start()
+    expect(await session.call(callOf('a', 'look', longest), never)).toMatchObject({
+      content: expect.stringContaining('must fit into one journal entry'),
+      metadata: { denied_by: 'runtime' },
+    })
+    expect(await endOf(session)).toBe('Completed')
+    expect([tool.ran, log.kinds()]).toEqual([[], ['Started', 'PolicyEvaluated', 'ToolBatchCompleted', 'Terminated']])
+  })
+
+  test('is made and recorded', async () => {
+    const session = await sessionBench().start()
+    expect(await session.call(callOf('a', 'look', longest), never)).toMatchObject({ is_error: false })
+    expect(await endOf(session)).toBe('Completed')
+  })
+})
+
 describe('a valid call', () => {
   test('goes through policy, intent, effect and receipt, in the iteration of its attempt and two syncs [G19]', async () => {
     const { log, start } = sessionBench({ iteration: 7 })
@@ -454,13 +496,16 @@ describe('a call that does not come to its end', () => {
   })
 
   test('because its evidence holds more than an entry takes is an error, and the end is recorded all the same [G21] [G41]', async () => {
-    const { log, start } = sessionBench({
-      gate: gateOf(() => ({ kind: 'Allow', policies: ['x'.repeat(1024 * 1024)] })),
+    const content = 'x'.repeat(1024 * 1024)
+    const box = (inner: Toolbox): Toolbox => ({
+      ...inner,
+      execute: async () => [{ source: 'look', content, is_error: false, call_id: 'a' }],
     })
+    const { log, start } = sessionBench({ box })
     const session = await start()
     await expect(session.call(callOf('a'), never)).rejects.toMatchObject({ code: 'JOURNAL_LIMIT' })
     await expect(session.close()).rejects.toMatchObject({ code: 'TOOL_SESSION_FAILED' })
-    expect(log.kinds()).toEqual(['Started', 'Terminated'])
+    expect(log.kinds()).toEqual(['Started', 'PolicyEvaluated', 'ToolDispatchStarted', 'Terminated'])
   })
 })
 
