@@ -31,6 +31,7 @@ export function heldGate(inner: Gate, queue: ApprovalQueue, options: HeldOptions
       signal.throwIfAborted()
       const vain = await refusedInVain(inner, question, signal) // before the approval is used up, too
       if (vain !== null) return vain
+      signal.throwIfAborted() // policy took its time: for a session that has ended meanwhile nothing is held and nothing spent
       if (question.presented !== null) return await presented(queue, question, question.presented)
       const held = await queue.hold({ ...question, reason: need, use: 'presented', lifetimeMs }, signal)
       return held.kind === 'Held' ? pending(held.action) : { kind: 'Refused', reason: held.reason }

@@ -10,6 +10,7 @@ import {
 import { canonical, type JsonObject } from '../../../src/core/index.ts'
 import {
   type ApprovalAnswer,
+  type Gate,
   type GateQuestion,
   heldGate,
   permissiveGate,
@@ -68,6 +69,26 @@ describe('a call that needs an approval', () => {
     const answers = await Promise.all([gate.approve(again('c1'), never), gate.approve(again('c2'), never)])
     expect(handleIn(answers[0])).toBe(handleIn(answers[1]))
     expect(queue.list()).toHaveLength(1)
+  })
+
+  test('is not held, and spends nothing, where its session ended while policy was asked', async () => {
+    const { queue } = await desk()
+    const leaving = new AbortController()
+    let hears = (): void => undefined
+    const preview: Gate['preview'] = async () => {
+      hears()
+      return { kind: 'Allow', policies: [] }
+    }
+    const gate = heldGate({ ...open, preview }, queue)
+    const id = handleIn(await gate.approve(again('c1'), never))
+    await queue.resolve(id, APPROVE, OPERATOR)
+    hears = () => leaving.abort(new Error('the session ended'))
+    const late = { presented: id }
+    await expect(gate.approve(again('c2', { amount: 6 }), leaving.signal)).rejects.toThrow('the session ended')
+    await expect(gate.approve(again('c3', { amount: 5 }, late), leaving.signal)).rejects.toThrow('the session ended')
+    expect(queue.list()).toEqual([])
+    hears = () => undefined
+    expect(await gate.approve(again('c4', { amount: 5 }, late), never)).toMatchObject({ kind: 'Approved' })
   })
 
   test.each<[string, GateQuestion]>([
