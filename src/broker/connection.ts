@@ -168,7 +168,7 @@ export class Connection implements Transport {
     if (method === 'initialize') this.#phase = 'greeting'
     const number = this.#requests
     this.#pending.set(number, { id, method, params, reply })
-    this.onmessage?.({ jsonrpc: '2.0', id: number, method, params } as JSONRPCMessage)
+    this.onmessage?.({ jsonrpc: '2.0', id: number, method, params: withoutMeta(params) } as JSONRPCMessage)
   }
 
   #refusalOf(method: string): Refused | null {
@@ -188,8 +188,9 @@ export class Connection implements Transport {
   }
 
   #notified(method: string, params: JsonObject): void {
+    if (method === 'notifications/progress') return // we ask a client nothing, so nothing of ours gets on
     if (method !== 'notifications/cancelled') {
-      this.onmessage?.({ jsonrpc: '2.0', method, params } as JSONRPCMessage)
+      this.onmessage?.({ jsonrpc: '2.0', method, params: withoutMeta(params) } as JSONRPCMessage)
       return
     }
     const { requestId, reason } = params
@@ -231,6 +232,14 @@ export class Connection implements Transport {
       this.onerror?.(error instanceof Error ? error : new Error(String(error)))
     }
   }
+}
+
+/**
+ * What the SDK is shown. A message whose `_meta` has not the form that it expects it drops without an answer, and the client
+ * and the end of the connection would wait for that for ever. Nothing in it concerns the SDK: we read it, from `requestOf`.
+ */
+function withoutMeta({ _meta: _, ...params }: JsonObject): JsonObject {
+  return params
 }
 
 function overloaded(state: string, last: boolean): Refused {

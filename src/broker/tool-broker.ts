@@ -6,7 +6,7 @@
  */
 import type { Server } from '@modelcontextprotocol/sdk/server/index.js'
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
-import { Bug, Fault, isFault } from '../core/index.ts'
+import { Bug, CODES, Fault, isFault } from '../core/index.ts'
 import type { Observation } from '../events/index.ts'
 import type { BrokerCall, IdentifiedOutcome } from '../session/index.ts'
 import type { Clock } from '../world/index.ts'
@@ -127,15 +127,19 @@ export class ToolBroker {
     const { connection, clock, sessionId } = this.#parts
     const callId = connection.callIdOf(request)
     let progress: Progress = SILENT
+    let isProtocol = false
     try {
       const asked = readToolCall(connection.requestOf(request).params, sessionId)
+      isProtocol = asked === null
       if (asked === null) throw await invalidParams()
       if (asked.progressToken !== null) progress = progressTo(tell(asked.progressToken), clock)
       return await this.#make(asked, callId, progress, signal)
     } catch (error) {
       if (isFault(error)) return refusal(error)
-      if (error instanceof Bug) this.#parts.report('a tool call', error)
-      throw error
+      if (isProtocol || signal.aborted) throw error
+      // what is no fault was written for nobody: a path or a secret may stand in it
+      this.#parts.report('a tool call', error)
+      return failure('INTERNAL', CODES.INTERNAL.says, NOT_KNOWN_WHY, 'unknown')
     } finally {
       progress.stop()
     }
@@ -203,6 +207,8 @@ export class ToolBroker {
     )
   }
 }
+
+const NOT_KNOWN_WHY = 'Whether the call took effect is not known. A person finds what happened in its journal'
 
 function noSchemas(): never {
   throw new Bug('the broker asks its clients nothing, so there is no answer of theirs to check')

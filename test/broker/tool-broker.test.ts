@@ -161,6 +161,38 @@ describe('bad calls', () => {
     expect(weather.ran).toEqual([])
   })
 
+  test.each([
+    ['no object', 7],
+    ['a list', []],
+    ['a progress token of another kind', { progressToken: { of: 'mine' } }],
+    ['a task of another kind', { 'io.modelcontextprotocol/related-task': 'mine' }],
+  ])(
+    'a request whose _meta holds %s has its answer like every other, and nobody waits for it at the end',
+    async (_, meta) => {
+      await using broker = await brokered()
+      broker.raw.send({ jsonrpc: '2.0', id: 'first', method: 'ping', params: { _meta: meta } })
+      await broker.raw.answer('first')
+      await broker.raw.greet()
+      broker.raw.send({ jsonrpc: '2.0', id: 'list', method: 'tools/list', params: { _meta: meta } })
+      broker.raw.call('call', 'system_health', {}, meta as object)
+      broker.raw.send({ jsonrpc: '2.0', id: 'none', method: 'no/such', params: { _meta: meta } })
+      for (const id of ['list', 'call', 'none']) await broker.raw.answer(id)
+      expect(await broker.hangUp()).toBeNull()
+    },
+  )
+
+  test('notifications that mean nothing here are told to nobody, however many they are', async () => {
+    await using broker = await brokered()
+    await broker.raw.greet()
+    const params = { progressToken: 1, progress: 1 }
+    for (const _meta of [undefined, 7, {}]) {
+      broker.raw.send({ jsonrpc: '2.0', method: 'notifications/progress', params: { ...params, _meta } })
+      broker.raw.send({ jsonrpc: '2.0', method: 'notifications/roots/list_changed', params: { _meta } })
+    }
+    expect(await broker.hangUp()).toBeNull()
+    expect(broker.reports).toEqual([])
+  })
+
   test('an invocation id that is no UUID is refused before anything happens', async () => {
     const weather = recordedTool('weather')
     await using broker = await brokered({ tools: [weather] })
@@ -284,12 +316,41 @@ describe('progress', () => {
     expect(new Set(told)).toEqual(new Set(['p2']))
   })
 
+  test('is told under no token that is longer than an id: a client may not have us repeat what it likes', async () => {
+    await using broker = await brokered()
+    await broker.raw.greet()
+    for (const [id, progressToken] of ['x'.repeat(257), 0.5].entries()) {
+      broker.raw.call(id, 'system_health', {}, { progressToken })
+      await broker.raw.answer(id)
+    }
+    broker.raw.call(9, 'system_health', {}, { progressToken: 'x'.repeat(256) })
+    await broker.raw.result(9)
+    expect(broker.raw.messages.filter(({ method }) => method !== undefined)).toHaveLength(1)
+  })
+
   test('nobody who did not ask for it hears of it', async () => {
     await using broker = await brokered()
     await broker.raw.greet()
     broker.raw.call(1, 'system_health')
     await broker.raw.result(1)
     expect(broker.raw.messages.filter(({ method }) => method !== undefined)).toEqual([])
+  })
+})
+
+describe('a failure of ours', () => {
+  test('shows nothing of itself, not even a path, and is told to the operator', async () => {
+    const find = (): never => {
+      throw new Error("ENOENT: no such file, open '/home/operator/.secrets/token'")
+    }
+    await using broker = await brokered()
+    const { session } = broker
+    await broker.raw.greet()
+    session.call = find
+    broker.raw.call(1, 'system_health')
+    const result = await broker.raw.result(1)
+    expect([result.isError, result.structuredContent]).toMatchObject([true, { code: 'INTERNAL', status: 'unknown' }])
+    expect(JSON.stringify(broker.raw.messages)).not.toContain('operator')
+    expect(broker.reports).toEqual([expect.stringContaining('a tool call: Error: ENOENT')])
   })
 })
 
