@@ -58,7 +58,8 @@ export function frameOf(value: Json): Frame {
   return id === undefined ? { kind: 'Notification', method, params } : { kind: 'Request', id, method, params }
 }
 
-function isRequestId(value: Json): value is RequestId {
+/** A short string or a whole number: of those a client may have as many repeated to it as it likes. */
+export function isRequestId(value: Json): value is RequestId {
   if (typeof value === 'string') return Buffer.byteLength(value) <= ID_BYTES_MAX
   return Number.isSafeInteger(value)
 }

@@ -64,7 +64,7 @@ export class McpHttp {
 
   async post(request: McpRequest, signal: AbortSignal): Promise<McpAnswer> {
     const frame = frameOf(request.body ?? null)
-    const bytes = Number(request.headers['content-length'] ?? 0)
+    const bytes = bytesOf(request)
     const id = headerOf(request, SESSION)
     if (frame.kind === 'Broken') return protocolError(400, frame.problem)
     if (id === null) return await this.#first(frame, bytes, request, signal)
@@ -107,8 +107,9 @@ export class McpHttp {
     const target = this.#parts.agentFor(request.caller, request.query)
     const id = newId('run', this.#parts.world.random)
     const session = await this.#sessions.open(id, request.caller, () => this.#open(id, target, request.caller, signal))
-    return this.#receive(session, frame, bytes, request, () => {
-      if (!session.connection.isOpen) void this.#sessions.end(id) // the greeting was refused
+    return this.#receive(session, frame, bytes, request, (isDelivered) => {
+      // the greeting was refused, or nobody heard it: then nobody knows the id, and the place would be taken for nothing
+      if (!session.connection.isOpen || !isDelivered) void this.#sessions.end(id)
     })
   }
 
@@ -132,7 +133,7 @@ export class McpHttp {
     frame: Frame,
     bytes: number,
     request: McpRequest,
-    answered: () => void = () => undefined,
+    answered: (isDelivered: boolean) => void = () => undefined,
   ): McpAnswer {
     const { id, connection } = session
     if (connection.closed) return unknownSession()
@@ -144,7 +145,8 @@ export class McpHttp {
     const how = { clock: this.#parts.world.clock, streams, headers: { [SESSION]: id } }
     return {
       takeOver: (response) => {
-        response.once('close', answered)
+        response.once('close', () => answered(response.writableFinished))
+        if (response.destroyed) answered(false) // its close was told before anybody listened
         connection.receive(frame, bytes, new HttpExchange(response, how))
       },
     }
@@ -156,6 +158,12 @@ function ended(before: (() => void) | undefined, then: () => void): () => void {
     before?.()
     then()
   }
+}
+
+/** A body that comes in chunks says nothing of its length, and counts all the same. */
+function bytesOf({ headers, body }: McpRequest): number {
+  const told = headers['content-length']
+  return told === undefined ? Buffer.byteLength(JSON.stringify(body ?? null)) : Number(told)
 }
 
 function headerOf({ headers }: McpRequest, name: string): string | null {

@@ -7,6 +7,8 @@ import type { Clock } from '../world/index.ts'
 import type { Reply } from './connection.ts'
 
 const KEEP_ALIVE_MS = 15_000
+/** A reader who is so far behind is told its answer and nothing before it. */
+const BEHIND_BYTES_MAX = 64 * 1024
 
 export class HttpExchange implements Reply {
   readonly #response: ServerResponse
@@ -32,7 +34,7 @@ export class HttpExchange implements Reply {
 
   async write(text: string, last: boolean): Promise<void> {
     if (this.#isOver()) return
-    if (!last && !this.#streams) return
+    if (!last && (!this.#streams || this.#isBehind())) return
     if (!last || this.#response.headersSent) this.#event(`event: message\ndata: ${text}\n\n`)
     if (!last) return
     this.#cancelTimer()
@@ -66,9 +68,13 @@ export class HttpExchange implements Reply {
   #arm(): void {
     this.#cancelTimer = this.#clock.timer(KEEP_ALIVE_MS, () => {
       if (this.#isOver()) return
-      this.#event(': still at work\n\n')
+      if (!this.#isBehind()) this.#event(': still at work\n\n')
       this.#arm()
     })
+  }
+
+  #isBehind(): boolean {
+    return this.#response.writableLength > BEHIND_BYTES_MAX
   }
 
   #isOver(): boolean {

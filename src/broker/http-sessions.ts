@@ -71,8 +71,8 @@ export class HttpSessions {
       this.#places.delete(id)
       throw error
     }
-    if (!this.#places.has(id)) await place.session.broker.end() // everything was closed meanwhile
-    this.#idle(id, place)
+    if (this.#places.has(id)) this.#idle(id, place)
+    else await place.session.broker.end() // everything was closed meanwhile
     return place.session
   }
 
@@ -93,8 +93,7 @@ export class HttpSessions {
     if (place.session === null) return
     const ending = place.session.broker.end()
     this.#endings.add(ending)
-    await ending
-    this.#endings.delete(ending)
+    await ending.finally(() => this.#endings.delete(ending))
   }
 
   /** Ends each session when its requests are answered. */

@@ -17,7 +17,7 @@ export async function serveStream(
   signal: AbortSignal,
 ): Promise<void> {
   const writer = new LineWriter(output)
-  const reply: Reply = { write: (text) => writer.write(text), drop: () => undefined }
+  const reply: Reply = { write: (text, last) => writer.write(text, last), drop: () => undefined }
   const receive = ({ frame, bytes }: SplitFrame): void => connection.receive(frame, bytes, reply)
   const splitter = new FrameSplitter()
   const over = new AbortController()
@@ -76,7 +76,9 @@ class LineWriter {
     this.#output = output
   }
 
-  write(text: string): Promise<void> {
+  /** A reader who is behind is told the answers, and no progress before them. */
+  write(text: string, last: boolean): Promise<void> {
+    if (!last && this.#output.writableNeedDrain) return Promise.resolve()
     return new Promise((resolve, reject) => {
       if (this.#output.destroyed) {
         reject(new Fault('CONNECTION_LOST', { message: 'Cannot answer the client: it is gone' }))

@@ -11,6 +11,7 @@ import {
   type Json,
   type JsonObject,
 } from '../core/index.ts'
+import { isRequestId } from './frame.ts'
 
 export interface AskedCall {
   readonly name: string
@@ -41,7 +42,7 @@ export function readToolCall(params: JsonObject, session: string): AskedCall | n
     arguments: args,
     presented,
     invocation: invocationOf(meta, session),
-    progressToken: typeof token === 'string' || typeof token === 'number' ? token : null,
+    progressToken: token !== undefined && isRequestId(token) ? token : null, // repeated every few seconds, so as short as an id
   }
 }
 

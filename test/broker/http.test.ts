@@ -253,6 +253,24 @@ describe('frames over HTTP', () => {
     expect(at.runtime.activity.read()).toEqual(before)
   })
 
+  test('that come in chunks count like those that tell their length', async () => {
+    const id = await opened(tokens.clerk)
+    const ping = { jsonrpc: '2.0', id: 1, method: 'ping', params: { filling: 'x'.repeat(1_000_000) } }
+    const headers = {
+      'content-type': 'application/json',
+      authorization: `Bearer ${tokens.clerk}`,
+      'mcp-session-id': id,
+    }
+    const chunked = { method: 'POST', headers, duplex: 'half' } as const
+    let answered = 0
+    for (; answered < 80; answered += 1) {
+      const body = new Blob([JSON.stringify(ping)]).stream()
+      const [message] = await messagesOf(await fetch(urlOf(), { ...chunked, body } as RequestInit))
+      if (message?.error !== undefined) break
+    }
+    expect(answered).toBe(67) // 64 MiB
+  })
+
   test('other methods than POST and DELETE are not offered, and other versions of the protocol not spoken', async () => {
     const authorization = `Bearer ${tokens.clerk}`
     const got = await fetch(urlOf(), { headers: { authorization, accept: 'text/event-stream' } })
