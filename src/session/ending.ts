@@ -25,6 +25,7 @@ export async function endSession(state: SessionState): Promise<void> {
     const tools = await cleanUp(state, state.setup.toolbox)
     const host = state.host === null ? null : await cleanUp(state, state.host)
     const left = tools ?? host
+    if (state.hostEffects.size > 0) state.cancel() // its host is in the middle of an effect, which may be done or not
     const failed = state.poisoned || left !== null
     const reason: TerminationReason = failed ? { Error: { message: state.failureReason ?? NOT_CLEAN } } : 'Completed'
     const unrecorded = await record(state, reason)

@@ -15,16 +15,13 @@ export interface ExternalGuard extends Disposable {
 }
 
 export function externalGuard(state: SessionState): ExternalGuard {
-  let held = true
-  let completed = false
+  const effect = {} // nobody knows yet what came of it
+  state.hostEffects.add(effect)
   const release = (): void => {
-    if (held && !completed) state.cancel()
-    held = false
+    if (state.hostEffects.delete(effect)) state.cancel()
   }
   return {
-    complete: () => {
-      completed = true
-    },
+    complete: () => void state.hostEffects.delete(effect),
     release,
     [Symbol.dispose]: release,
   }

@@ -39,6 +39,8 @@ export class SessionState {
   host: Toolbox | null = null
   /** Settles when the action of the host is over; null when none is active. */
   hostAction: Promise<void> | null = null
+  /** Effects of the host outside the dispatcher that are neither completed nor given up. */
+  readonly hostEffects = new Set<object>()
   /** What interrupted calls had staged. They cannot write any more, and what they knew is written with the end. */
   readonly leftovers: Recorder[] = []
   /** How the session ended, once that is durable. */

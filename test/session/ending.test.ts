@@ -285,6 +285,15 @@ describe('effects of the host outside the dispatcher', () => {
     await session.close()
   })
 
+  test('whose guard is still held when the session is closed keep it from having completed', async () => {
+    const { log, start } = sessionBench()
+    const session = await start()
+    session.externalGuard().complete()
+    using _ = session.externalGuard()
+    await expect(session.close()).rejects.toMatchObject({ code: 'TOOL_SESSION_FAILED' })
+    expect(log.all('Terminated')).toMatchObject([{ reason: { Error: expect.anything() } }])
+  })
+
   test('whose guard is released before it was completed poison the session, and completed ones do not', async () => {
     const session = await sessionBench().start()
     {
