@@ -61,6 +61,7 @@ export class Connection implements Transport {
   #over = false
   #phase: 'new' | 'greeting' | 'open' = 'new'
   #closed = false
+  #isUnheard = false
 
   constructor(uuid: string, limits: ConnectionLimits = CONNECTION_LIMITS) {
     this.#uuid = uuid
@@ -229,6 +230,8 @@ export class Connection implements Transport {
     try {
       await reply.write(text, last)
     } catch (error) {
+      if (this.#isUnheard) return // said once: of a client that is gone there are as many errors as it had requests
+      this.#isUnheard = true
       this.onerror?.(error instanceof Error ? error : new Error(String(error)))
     }
   }

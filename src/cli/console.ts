@@ -30,10 +30,17 @@ export interface Console {
   onInterrupt(callback: (signal: string) => void): () => void
 }
 
-export function processConsole(): Console {
+export interface ProcessConsole extends Console {
+  /** True when a command spoke a protocol and was told to end: then what its client has not read is written for nobody. */
+  readonly abandonsOutput: boolean
+}
+
+export function processConsole(): ProcessConsole {
   const { stdin, stdout, stderr } = process
   const colour = stdout.isTTY === true && process.env.NO_COLOR === undefined
   let progressShown = false
+  let isWire = false
+  let interrupted = false
   const clear = (): void => {
     if (progressShown) stderr.write('\r\u001b[K')
     progressShown = false
@@ -80,14 +87,24 @@ export function processConsole(): Console {
         reader.close() // or a terminal that nobody reads any more would keep the process
       }
     },
-    wire: () => ({ input: stdin, output: stdout }),
+    wire: () => {
+      isWire = true
+      return { input: stdin, output: stdout }
+    },
     onInterrupt: (callback) => {
-      process.on('SIGINT', callback)
-      process.on('SIGTERM', callback)
-      return () => {
-        process.off('SIGINT', callback)
-        process.off('SIGTERM', callback)
+      const told = (signal: string): void => {
+        interrupted = true
+        callback(signal)
       }
+      process.on('SIGINT', told)
+      process.on('SIGTERM', told)
+      return () => {
+        process.off('SIGINT', told)
+        process.off('SIGTERM', told)
+      }
+    },
+    get abandonsOutput() {
+      return isWire && interrupted
     },
   }
 }

@@ -46,3 +46,19 @@ test('over HTTP hears of no progress, nor that it still waits, until it has read
   expect(response.writableEnded).toBe(true)
   expect(response.writableLength).toBeGreaterThan(kept)
 })
+
+test('that is gone is reported once, however many answers it does not get', async () => {
+  const connection = new Connection('gone')
+  const reported: string[] = []
+  connection.onerror = ({ message }) => void reported.push(message)
+  connection.onmessage = (message) => {
+    const { id } = message as { readonly id: number }
+    void connection.send({ jsonrpc: '2.0', id, result: {} })
+  }
+  const reply = { write: async () => Promise.reject(new Error('EPIPE')), drop: () => undefined }
+  for (let id = 0; id < 100; id += 1) {
+    connection.receive({ kind: 'Request', id, method: 'ping', params: {} }, 10, reply)
+  }
+  await connection.idle()
+  await expect.poll(() => reported).toEqual(['EPIPE'])
+})

@@ -101,6 +101,26 @@ describe('symbi mcp', () => {
     expect((await entriesOf(stderr)).map(({ event }) => event.kind)).toEqual(['Started', 'Terminated'])
   })
 
+  test('that is asked to end does so although its client reads nothing any more', async () => {
+    const { child, printed, stderr } = start(mcp('--json'))
+    child.stdin.write(frames(GREETING))
+    await printed('stdout', '"id":0')
+    child.stdout.pause()
+    child.stdin.write(frames({ jsonrpc: '2.0', id: 1, method: 'tools/list' }).repeat(20_000))
+    let left = -1
+    const isStuck = (): boolean => {
+      const before = left
+      left = child.stdin.writableLength
+      return left === before
+    }
+    await expect.poll(isStuck, { interval: 200 }).toBe(true) // it takes no more, because its answers pile up
+    expect(left).toBeGreaterThan(0)
+    child.kill('SIGTERM')
+    expect(await new Promise((resolve) => child.once('exit', resolve))).toBe(0)
+    expect((await entriesOf(stderr())).map(({ event }) => event.kind)).toEqual(['Started', 'Terminated'])
+    child.stdout.destroy()
+  })
+
   test.each([
     [['--agent', 'nobody'], 'AGENT_UNKNOWN', 1],
     [['--agent', 'clerk', '--tools', 'rm_rf'], 'CONFIG_INVALID', 78],
