@@ -1,10 +1,13 @@
 import { readdirSync } from 'node:fs'
+import { IncomingMessage, ServerResponse } from 'node:http'
+import { Socket } from 'node:net'
 import { join } from 'node:path'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { agentFor, McpHttp } from '../../src/broker/index.ts'
 import { defaultContract } from '../../src/calls/index.ts'
-import type { AgentId } from '../../src/core/index.ts'
+import { type AgentId, digest } from '../../src/core/index.ts'
 import { verify } from '../../src/journal/index.ts'
 import { addKey, type Tool } from '../../src/runtime/index.ts'
 import { recordedTool, temporaryProject } from '../../src/testing/index.ts'
@@ -325,6 +328,32 @@ describe('frames over HTTP', () => {
     )
     expect(textOf(message?.result as ToolAnswer)).toBe('{"back":true}')
     await ended(tokens.clerk, id)
+  })
+
+  test.each([
+    ['before its greeting was answered', (response: ServerResponse) => void response.destroy()],
+    ['while the answer is on its way', (response: ServerResponse) => void setImmediate(() => response.emit('close'))],
+  ])('a client that vanishes %s keeps no place: nobody knows the id of its session', async (_, vanish) => {
+    const { agents, world } = at.runtime
+    const door = new McpHttp({
+      world,
+      version: '0',
+      agentFor: (caller, query) => agentFor(agents, caller, query),
+      open: async (target, _caller, signal) => {
+        return { session: await at.runtime.openToolSession(target, {}, signal), held: null, identified: null }
+      },
+      report: () => undefined,
+    })
+    const caller = { key_id: null, agent_scope: null, fingerprint: digest('somebody') }
+    const request = { caller, query: new URLSearchParams('agent=clerk'), headers: {}, body: GREETING }
+    const answer = await door.post(request, new AbortController().signal)
+    if (!('takeOver' in answer)) throw new Error(JSON.stringify(answer))
+    expect(door.count).toBe(1)
+    const response = new ServerResponse(new IncomingMessage(new Socket()))
+    vanish(response)
+    answer.takeOver(response)
+    await expect.poll(() => door.count).toBe(0)
+    await door.cancel()
   })
 
   test('a cancelled request is ended without an answer, and the session says why it is over', async () => {
