@@ -85,7 +85,7 @@ async function openSession(project: TemporaryProject, parts: Parts = {}): Promis
     journal,
     session,
     claims,
-    once: (id, call, { caller = CALLER, signal = never, presented = null } = {}) =>
+    once: (id, call, { caller = CALLER, signal = patient(), presented = null } = {}) =>
       session.callOnce(call, { claims, id, caller }, signal, { presented }),
     [Symbol.asyncDispose]: () => journal.close(),
   }
@@ -153,7 +153,7 @@ describe('a call with an id', () => {
     syncs = 0
     await open.once(idOf(), callOf('a'))
     expect(syncs).toBe(11)
-    await open.session.call(callOf('b'), never)
+    await open.session.call(callOf('b'), patient())
     expect(syncs).toBe(13)
     await open.session.close()
   })
@@ -281,7 +281,7 @@ describe('a call with an id', () => {
   test('is followed by "audit show" and "audit verify --tree", as a delegation to its tool', async () => {
     using project = temporaryProject()
     await using open = await openSession(project)
-    await open.session.call(callOf('plain'), never)
+    await open.session.call(callOf('plain'), patient())
     await open.once(idOf(), callOf('identified', 'look', { at: 'b' }))
     await open.session.close()
     const audit = (...args: readonly string[]) =>
@@ -322,7 +322,7 @@ describe('a call with an id that policy does not let pass', () => {
       hint: expect.stringContaining('new one'),
     })
     expect(await open.once(id, { ...call, call_id: 'b' })).toEqual({ ...denial, replayed: true })
-    expect(await open.session.call(callOf('c'), never)).toMatchObject({ is_error: false })
+    expect(await open.session.call(callOf('c'), patient())).toMatchObject({ is_error: false })
     await open.session.close()
     expect(base.ran).toHaveLength(1)
     expect(storyOf(await treeOf(open.journal)).map(([, result, reason]) => [result, reason])).toEqual([
