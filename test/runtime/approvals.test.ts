@@ -127,6 +127,22 @@ test('nobody has time with a timeout of nothing, and a runtime that closes waits
   expect(readdirSync(join(slow.runtime.project.approvalFolder, 'held'))).toEqual([])
 })
 
+test('a tool session that names tools of its own still needs a person for those of the runtime', async () => {
+  const policies = { default: 'permit(principal, action, resource);' }
+  using project = temporaryProject({ policies, agents: { clerk: 'agent clerk() {}' } })
+  const [pay, ship, look] = [toolOf('pay'), toolOf('ship'), toolOf('look')]
+  const approvals = { tools: ['pay'] }
+  const provider = modelOf({ content: 'unused' })
+  await using runtime = await openRuntime({ project: project.path, provider, tools: [pay, ship, look], approvals })
+  const found = runtime.agents.resolve('clerk')
+  if (found.kind !== 'Target') throw new Error('no clerk')
+  const never = new AbortController().signal
+  await using session = await runtime.openToolSession(found.target, { approvalTools: ['ship'] }, never)
+  for (const name of ['pay', 'ship', 'look']) await session.call({ call_id: name, name, arguments: {} }, never)
+  expect([pay.ran, ship.ran, look.ran]).toEqual([[], [], [{}]])
+  expect(runtime.approvals.list()).toHaveLength(2)
+})
+
 test('a runtime that holds nothing keeps no folder for it, and a gate of its own is asked alone', async () => {
   using project = temporaryProject({ policies: {} })
   const tool = toolOf('pay')

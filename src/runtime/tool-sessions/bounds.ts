@@ -15,7 +15,7 @@ export interface ToolSessionBounds {
   readonly timeoutMs?: number
   /** How long one call may take. Default 30,000. */
   readonly toolTimeoutMs?: number
-  /** Tools whose every call needs a person, beside those that say so themselves. */
+  /** Tools whose every call needs a person, beside those that say so themselves and those that the runtime lists. */
   readonly approvalTools?: readonly string[]
 }
 

@@ -34,8 +34,7 @@ interface Around {
 export function toolClientsOf(options: Options, { world, project, api, queue, readyMade }: Around): ToolClients {
   const breakers = openBreakers(world.clock)
   const tools = [...monitoringTools(api), ...readyMade, ...(options.tools ?? [])]
-  const listed = options.approvals?.tools
-  const always = listed === undefined ? {} : { approvalTools: listed }
+  const always = options.approvals?.tools ?? []
   let watched: Promise<Gate & Disposable> | null = null
   const gateOf = async (): Promise<Gate> => {
     if (options.gate !== undefined) return options.gate
@@ -43,11 +42,11 @@ export function toolClientsOf(options: Options, { world, project, api, queue, re
     return await watched
   }
   return {
-    open: async (target, bounds, signal) =>
-      await startToolSession(
-        { ...always, ...bounds, world, project, target, tools, breakers, queue, gate: await gateOf() },
-        signal,
-      ),
+    open: async (target, bounds, signal) => {
+      const approvalTools = [...always, ...(bounds.approvalTools ?? [])] // a session needs more approvals, never fewer
+      const parts = { ...bounds, approvalTools, world, project, target, tools, breakers, queue, gate: await gateOf() }
+      return await startToolSession(parts, signal)
+    },
     close: async () => (await watched)?.[Symbol.dispose](),
   }
 }
