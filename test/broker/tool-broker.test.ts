@@ -340,7 +340,7 @@ describe('progress', () => {
 describe('a failure of ours', () => {
   test('shows nothing of itself, not even a path, and is told to the operator', async () => {
     const find = (): never => {
-      throw new Error("ENOENT: no such file, open '/home/operator/.secrets/token'")
+      throw new Error("ENOENT: no such file, open '/srv/operator/.secrets/token'")
     }
     await using broker = await brokered()
     const { session } = broker
