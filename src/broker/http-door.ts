@@ -22,7 +22,7 @@ export interface McpHttpParts {
   readonly version: string
   /** Whom a caller acts as. Throws when it may not, or did not say. */
   readonly agentFor: (caller: Caller, query: URLSearchParams) => DelegationTarget
-  readonly open: (target: DelegationTarget, caller: Caller, signal: AbortSignal) => Promise<OpenedSession>
+  readonly open: (target: DelegationTarget, caller: Caller) => Promise<OpenedSession>
   readonly report: (what: string, error: unknown) => void
   readonly limits?: Partial<HttpSessionLimits>
 }
@@ -62,12 +62,12 @@ export class McpHttp {
     return this.#sessions.count
   }
 
-  async post(request: McpRequest, signal: AbortSignal): Promise<McpAnswer> {
+  async post(request: McpRequest): Promise<McpAnswer> {
     const frame = frameOf(request.body ?? null)
     const bytes = bytesOf(request)
     const id = headerOf(request, SESSION)
     if (frame.kind === 'Broken') return protocolError(400, frame.problem)
-    if (id === null) return await this.#first(frame, bytes, request, signal)
+    if (id === null) return await this.#first(frame, bytes, request)
     const session = this.#sessions.find(id, request.caller)
     if (session === null) return unknownSession()
     const version = headerOf(request, VERSION_HEADER)
@@ -93,8 +93,11 @@ export class McpHttp {
     await this.#sessions.cancel()
   }
 
-  /** Without a session there is only the one request that opens one. */
-  async #first(frame: Frame, bytes: number, request: McpRequest, signal: AbortSignal): Promise<McpAnswer> {
+  /**
+   * Without a session there is only the one request that opens one. A client that vanishes meanwhile does not stop that: what
+   * has begun is recorded to its end, and a start without one would look like a crash.
+   */
+  async #first(frame: Frame, bytes: number, request: McpRequest): Promise<McpAnswer> {
     if (frame.kind !== 'Request' || frame.method !== 'initialize') {
       const problem = new Fault('INVALID_REQUEST', {
         message: 'Cannot take the message: it names no session',
@@ -106,16 +109,16 @@ export class McpHttp {
       throw new Fault('SHUTTING_DOWN', { message: 'Cannot open a tool session: the server is shutting down' })
     const target = this.#parts.agentFor(request.caller, request.query)
     const id = newId('run', this.#parts.world.random)
-    const session = await this.#sessions.open(id, request.caller, () => this.#open(id, target, request.caller, signal))
+    const session = await this.#sessions.open(id, request.caller, () => this.#open(id, target, request.caller))
     return this.#receive(session, frame, bytes, request, (isDelivered) => {
       // the greeting was refused, or nobody heard it: then nobody knows the id, and the place would be taken for nothing
       if (!session.connection.isOpen || !isDelivered) void this.#sessions.end(id)
     })
   }
 
-  async #open(id: string, target: DelegationTarget, caller: Caller, signal: AbortSignal): Promise<HttpSession> {
+  async #open(id: string, target: DelegationTarget, caller: Caller): Promise<HttpSession> {
     const { world, version, report } = this.#parts
-    const opened = await this.#parts.open(target, caller, signal)
+    const opened = await this.#parts.open(target, caller)
     const connection = new Connection(newId('run', world.random))
     try {
       const broker = new ToolBroker({ clock: world.clock, connection, sessionId: id, version, report, ...opened })

@@ -47,7 +47,8 @@ export class HttpSessions {
   /** By session id. A session that is being opened has its place already. */
   readonly #places = new Map<string, Place>()
   readonly #openedAtMs = new Map<string, number[]>()
-  readonly #endings = new Set<Promise<unknown>>()
+  /** Sessions that are being opened or ended. */
+  readonly #atWork = new Set<Promise<unknown>>()
 
   constructor(limits: HttpSessionLimits, clock: Clock) {
     this.#limits = limits
@@ -65,15 +66,7 @@ export class HttpSessions {
     const place: Place = { key, fingerprint: caller.fingerprint, session: null, stopIdling: () => undefined }
     this.#places.set(id, place)
     this.#countOpening(key)
-    try {
-      place.session = await make()
-    } catch (error) {
-      this.#places.delete(id)
-      throw error
-    }
-    if (this.#places.has(id)) this.#idle(id, place)
-    else await place.session.broker.end() // everything was closed meanwhile
-    return place.session
+    return await this.#owed(this.#opened(id, place, make))
   }
 
   /** The session of this key with this id, or null; asking keeps it from idling. */
@@ -91,21 +84,41 @@ export class HttpSessions {
     this.#places.delete(id)
     place.stopIdling()
     if (place.session === null) return
-    const ending = place.session.broker.end()
-    this.#endings.add(ending)
-    await ending.finally(() => this.#endings.delete(ending))
+    await this.#owed(place.session.broker.end())
   }
 
   /** Ends each session when its requests are answered. */
   async drain(): Promise<void> {
     await Promise.all([...this.#places].map(([id, { session }]) => session?.connection.idle().then(() => this.end(id))))
-    await Promise.all(this.#endings)
+    await Promise.allSettled(this.#atWork)
   }
 
-  /** Ends all of them now. */
+  /** Ends all of them now, and what is being opened as soon as that is possible. */
   async cancel(): Promise<void> {
     await Promise.all([...this.#places.keys()].map((id) => this.end(id)))
-    await Promise.all(this.#endings)
+    await Promise.allSettled(this.#atWork)
+  }
+
+  async #opened(id: string, place: Place, make: () => Promise<HttpSession>): Promise<HttpSession> {
+    try {
+      place.session = await make()
+    } catch (error) {
+      this.#places.delete(id)
+      throw error
+    }
+    if (this.#places.has(id)) this.#idle(id, place)
+    else await place.session.broker.end() // everything was closed meanwhile
+    return place.session
+  }
+
+  /** Whoever closes waits for it, also when nobody else does any more. */
+  async #owed<T>(work: Promise<T>): Promise<T> {
+    this.#atWork.add(work)
+    try {
+      return await work
+    } finally {
+      this.#atWork.delete(work)
+    }
   }
 
   #refuseTooMany(key: string): void {

@@ -4,6 +4,7 @@ import { assert, VERSION } from '../core/index.ts'
 import type { Log, Mount, RouteRequest } from '../server/index.ts'
 import type { Runtime } from './runtime.ts'
 
+const NEVER = new AbortController().signal
 const PATH = '/mcp'
 /** A call holds at most 1 MiB. */
 const BODY_BYTES_MAX = 1024 * 1024
@@ -14,9 +15,9 @@ export function mcpMount(runtime: Runtime, log: Log): (mount: Mount) => void {
     world,
     version: VERSION,
     agentFor: (caller, query) => agentFor(agents, caller, query),
-    open: async (target, caller, signal) => {
+    open: async (target, caller) => {
       const client = { transport: 'http', ...(caller.key_id === null ? {} : { key_id: caller.key_id }) }
-      const session = await runtime.openToolSession(target, { client }, signal)
+      const session = await runtime.openToolSession(target, { client }, NEVER)
       log.write('info', 'tool session opened', { agent: target.name, key_id: caller.key_id, run: session.audit.run_id })
       const identified: IdentifiedCalls = {
         call: (id, call, inner, options) => session.callOnce(call, { id, caller: caller.fingerprint }, inner, options),
@@ -31,7 +32,7 @@ export function mcpMount(runtime: Runtime, log: Log): (mount: Mount) => void {
       ...route,
       method: 'POST',
       body: 'required',
-      handle: (request, signal) => door.post(asked(request), signal),
+      handle: (request) => door.post(asked(request)),
     })
     mount.route({ ...route, method: 'DELETE', handle: (request) => door.delete(asked(request)) })
     mount.closing(door)

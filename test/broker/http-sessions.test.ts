@@ -74,7 +74,9 @@ test('everything ends when the door closes, also what is opened at that moment',
   const ids = [await open(), await open()]
   let made = (_session: HttpSession): void => undefined
   const late = all.open('late', ONE, () => new Promise((resolve) => (made = resolve)))
-  await all.cancel()
+  let isOver = false
+  const cancelled = all.cancel().then(() => (isOver = true))
+  await expect.poll(() => ended).toEqual(ids)
   const { timer } = world.clock
   world.clock.timer = (...given) => {
     armed += 1
@@ -85,7 +87,9 @@ test('everything ends when the door closes, also what is opened at that moment',
     broker: { end: async () => void ended.push('late') } as never,
     connection: new Connection('late'),
   })
+  expect(isOver).toBe(false)
   await late
+  await cancelled
   expect(ended).toEqual([...ids, 'late'])
   expect([all.count, armed]).toEqual([0, 0]) // a timer of a session that is over would keep the process
 })

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { agentFor, McpHttp } from '../../src/broker/index.ts'
 import { defaultContract } from '../../src/calls/index.ts'
 import { type AgentId, digest } from '../../src/core/index.ts'
+import type { AuditReference } from '../../src/events/index.ts'
 import { verify } from '../../src/journal/index.ts'
 import { addKey, type Tool } from '../../src/runtime/index.ts'
 import { recordedTool, temporaryProject } from '../../src/testing/index.ts'
@@ -335,18 +336,21 @@ describe('frames over HTTP', () => {
     ['while the answer is on its way', (response: ServerResponse) => void setImmediate(() => response.emit('close'))],
   ])('a client that vanishes %s keeps no place: nobody knows the id of its session', async (_, vanish) => {
     const { agents, world } = at.runtime
+    const audits: AuditReference[] = []
     const door = new McpHttp({
       world,
       version: '0',
       agentFor: (caller, query) => agentFor(agents, caller, query),
-      open: async (target, _caller, signal) => {
-        return { session: await at.runtime.openToolSession(target, {}, signal), held: null, identified: null }
+      open: async (target) => {
+        const session = await at.runtime.openToolSession(target, {}, new AbortController().signal)
+        audits.push(session.audit)
+        return { session, held: null, identified: null }
       },
       report: () => undefined,
     })
     const caller = { key_id: null, agent_scope: null, fingerprint: digest('somebody') }
     const request = { caller, query: new URLSearchParams('agent=clerk'), headers: {}, body: GREETING }
-    const answer = await door.post(request, new AbortController().signal)
+    const answer = await door.post(request)
     if (!('takeOver' in answer)) throw new Error(JSON.stringify(answer))
     expect(door.count).toBe(1)
     const response = new ServerResponse(new IncomingMessage(new Socket()))
@@ -354,6 +358,7 @@ describe('frames over HTTP', () => {
     answer.takeOver(response)
     await expect.poll(() => door.count).toBe(0)
     await door.cancel()
+    expect(await Promise.all(audits.map((audit) => at.kinds(audit)))).toEqual([['Started', 'Terminated']])
   })
 
   test('a cancelled request is ended without an answer, and the session says why it is over', async () => {
