@@ -15,16 +15,92 @@ import type { ToolDefinition } from '../events/index.ts'
 export function settledInput(definition: ToolDefinition, input: z.ZodType, args: JsonObject): JsonObject {
   const given = withDefaults(definition.parameters, args) as JsonObject
   const output = parsed(definition, input, given)
-  if (isDeepStrictEqual(output, given)) return given
-  let settled = given
-  const names = new Set([...Object.keys(given), ...(isPlain(output) ? Object.keys(output) : [])])
-  for (const name of names) {
-    const trial = withMember(settled, name, output)
-    if (trial !== null && isInput(definition, trial) && isDeepStrictEqual(input.safeParse(trial).data, output)) {
-      settled = trial
+  return isDeepStrictEqual(output, given) ? given : new Settling(definition, input, output, given).settled()
+}
+
+/** Nodes of arguments that trials may look at together: less than a second. */
+const TRIED_NODES_MAX = 200_000
+const TRIALS_MIN = 8
+
+/**
+ * Puts what became of an argument in its place, as much at once as zod makes the same of: all of it, or else member by member
+ * and item by item, so that one that has no normal form keeps none of its neighbours from theirs.
+ */
+class Settling {
+  readonly #definition: ToolDefinition
+  readonly #input: z.ZodType
+  readonly #output: unknown
+  #settled: JsonObject
+  #trialsLeft: number
+
+  constructor(definition: ToolDefinition, input: z.ZodType, output: unknown, given: JsonObject) {
+    this.#definition = definition
+    this.#input = input
+    this.#output = output
+    this.#settled = given
+    this.#trialsLeft = Math.max(TRIALS_MIN, Math.floor(TRIED_NODES_MAX / nodesIn(given)))
+  }
+
+  settled(): JsonObject {
+    this.#settle([], this.#settled, this.#output)
+    return this.#settled
+  }
+
+  #settle(path: Path, before: Json | undefined, after: unknown): void {
+    const whole = after === undefined ? undefined : merged(before, after)
+    if (isDeepStrictEqual(whole, before)) return
+    const trial = placed(this.#settled, path, whole)
+    if (isJsonObject(trial) && this.#isTheSame(trial)) this.#settled = trial
+    else if (isJsonObject(before) && isPlain(after)) {
+      for (const name of new Set([...Object.keys(before), ...Object.keys(after)])) {
+        this.#settle([...path, name], own(before, name), Object.hasOwn(after, name) ? after[name] : undefined)
+      }
+    } else if (Array.isArray(before) && Array.isArray(after) && before.length === after.length) {
+      before.forEach((item: Json, at) => void this.#settle([...path, at], item, after[at]))
     }
   }
-  return settled
+
+  /** Policy would judge an argument as it was written if trials just ended: so the call is refused instead. */
+  #isTheSame(trial: JsonObject): boolean {
+    if (this.#trialsLeft === 0) {
+      throw new Fault('CALL_INVALID', {
+        message: `Cannot prepare the call of "${this.#definition.name}": too many of its arguments become something else`,
+        hint: 'Call the tool again with fewer arguments at once',
+      })
+    }
+    this.#trialsLeft -= 1
+    return isDeepStrictEqual(outputOf(this.#input, trial), this.#output) && isInput(this.#definition, trial)
+  }
+}
+
+/** Undefined for what zod refuses, in whatever way. */
+function outputOf(input: z.ZodType, trial: JsonObject): unknown {
+  try {
+    return input.safeParse(trial).data
+  } catch {
+    return undefined
+  }
+}
+
+type Path = readonly (string | number)[]
+
+/** `value` with another value at a place, or with none there. */
+function placed(value: Json | undefined, [step, ...rest]: Path, next: Json | undefined): Json | undefined {
+  if (step === undefined) return next
+  if (Array.isArray(value))
+    return value.map((item: Json, at) => (at === step ? (placed(item, rest, next) as Json) : item))
+  const { [step]: before, ...others } = value as JsonObject
+  const after = placed(before, rest, next)
+  return after === undefined ? others : { ...others, [step]: after }
+}
+
+function nodesIn(value: Json): number {
+  if (typeof value !== 'object' || value === null) return 1
+  return Object.values(value).reduce<number>((sum, item) => sum + nodesIn(item), 1)
+}
+
+function own(value: JsonObject, name: string): Json | undefined {
+  return Object.hasOwn(value, name) ? value[name] : undefined
 }
 
 /** What zod makes of the arguments. Throws `CALL_INVALID` that names the place and the rule. */
@@ -63,15 +139,6 @@ function withDefaults(schema: Json | undefined, value: Json): Json {
     if (own !== undefined) filled[name] = withDefaults(member, own)
   }
   return filled
-}
-
-/** `args` with one member as it is in the output, as far as that is JSON; null when it is the same. */
-function withMember(args: JsonObject, name: string, output: unknown): JsonObject | null {
-  const member = isPlain(output) && Object.hasOwn(output, name) ? output[name] : undefined
-  const { [name]: before, ...others } = args
-  if (member === undefined) return before === undefined ? null : others
-  const after = merged(before, member)
-  return after === undefined || isDeepStrictEqual(after, before) ? null : { ...others, [name]: after }
 }
 
 /** The output where it is JSON, and what was given where it is not. */

@@ -31,6 +31,16 @@ describe('schemas of others', () => {
       },
       { list: Array.from({ length: 100_000 }, (_, at) => at) },
     ],
+    [
+      'many rules for one long text',
+      text({ allOf: Array.from({ length: 2300 }, () => ({ maxLength: 2_000_000 })) }),
+      { text: 'x'.repeat(1_000_000) },
+    ],
+    [
+      'many rules for one long name',
+      { type: 'object', propertyNames: { allOf: Array.from({ length: 2300 }, () => ({ maxLength: 2_000_000 })) } },
+      { ['x'.repeat(1_000_000)]: 1 },
+    ],
   ])('%s does not hold the process [trap:foreign-schema]', (_name, schema, value) => {
     expect(() => check(schema, value)).toThrow(
       expect.objectContaining({ code: 'CALL_INVALID', message: expect.stringContaining('its schema cannot be used') }),

@@ -134,6 +134,65 @@ describe('the arguments', () => {
     expect(observation).toMatchObject({ content: 'done', is_error: false })
   })
 
+  const seconds = z.number().transform((n) => n * 1000) // given again, it would become something else again
+  test.each<[string, z.ZodType, unknown, unknown]>([
+    [
+      'beside',
+      z.object({ env: z.string().trim(), wait: seconds }),
+      { env: ' prod ', wait: 1 },
+      { env: 'prod', wait: 1 },
+    ],
+    [
+      'deep in an object beside',
+      z.object({ o: z.object({ env: z.string().trim(), wait: seconds }) }),
+      { o: { env: ' prod ', wait: 1 } },
+      { o: { env: 'prod', wait: 1 } },
+    ],
+    [
+      'in an item beside',
+      z.object({ l: z.array(z.object({ env: z.string().trim(), wait: seconds })) }),
+      {
+        l: [
+          { env: ' prod', wait: 1 },
+          { env: 'prod ', wait: 2 },
+        ],
+      },
+      {
+        l: [
+          { env: 'prod', wait: 1 },
+          { env: 'prod', wait: 2 },
+        ],
+      },
+    ],
+    [
+      'as another item than',
+      z.object({ l: z.tuple([z.string().trim(), seconds]) }),
+      { l: [' prod', 1] },
+      { l: ['prod', 1] },
+    ],
+  ])('one %s a member without a normal form is judged in its own', async (_where, input, args, judged) => {
+    const performed = await typed(input).perform(args)
+    expect(performed.judged).toEqual(judged)
+    expect(performed.got).toEqual(input.parse(args))
+  })
+
+  test('thousands of them are brought into their form at once, or the call is refused, and nobody waits for long', () => {
+    const names = Array.from({ length: 4000 }, (_, at) => `k${at}`)
+    const args = Object.fromEntries(names.map((name) => [name, ' a']))
+    const trimmed = typed(z.record(z.string(), z.string().trim())).prepare(args).arguments
+    expect(new Set(Object.values(trimmed ?? {}))).toEqual(new Set(['a']))
+    const longer = typed(
+      z.record(
+        z.string(),
+        z.string().transform((text) => `${text}!`),
+      ),
+    )
+    expect(refusal(() => longer.prepare(args))).toMatchObject({
+      code: 'CALL_INVALID',
+      message: expect.stringContaining('too many of its arguments become something else'),
+    })
+  })
+
   test('two spellings that zod makes equal are one call with one fingerprint', () => {
     const { prepare } = typed(z.object({ env: z.string().trim().toLowerCase() }))
     expect(prepare({ env: ' PROD' }).fingerprint).toBe(prepare({ env: 'prod' }).fingerprint)
