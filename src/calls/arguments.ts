@@ -5,7 +5,7 @@
 import { format, type Schema, Validator } from '@cfworker/json-schema'
 import { Fault, isJsonObject, type Json, type JsonObject, readJson } from '../core/index.ts'
 import type { ToolDefinition } from '../events/index.ts'
-import { checkInThread, type SchemaError } from './schema-thread.ts'
+import { checkInThread, type SchemaError, wasLate } from './schema-thread.ts'
 import { isQuick } from './schema-work.ts'
 
 /** The arguments as a value. Blank text stands for no arguments, because that is what models send for none. */
@@ -41,6 +41,13 @@ export function checkArguments(definition: ToolDefinition, value: JsonObject): v
   // A member that may not be there at all is told last by a rule without a name; the one before it has the name.
   const worst = errors.findLast(({ keyword }) => keyword !== 'false') ?? last
   throw invalid(definition.name, `${last.instanceLocation} breaks the rule ${worst.keywordLocation}: ${worst.error}`)
+}
+
+export type SchemaCost = 'quick' | 'slow' | 'late'
+
+/** What a check of no arguments costs. `late`: some check against it did not end in time, and none is tried again. */
+export function schemaCost(schema: JsonObject): SchemaCost {
+  return isQuick(schema, {}) ? 'quick' : wasLate(schema) ? 'late' : 'slow'
 }
 
 /** A schema that may be costly is somebody else's more often than not: it is not run where everybody waits. */

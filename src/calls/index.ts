@@ -1,5 +1,5 @@
 export { type Approval, type ApprovalNeed, type ApprovalResolution, spendApproval } from './approval.ts'
-export { checkArguments, proposedArguments } from './arguments.ts'
+export { checkArguments, proposedArguments, type SchemaCost, schemaCost } from './arguments.ts'
 export { type AuthorisedCall, assertAuthorised, type Grant, spend } from './grant.ts'
 export {
   assertPrepared,

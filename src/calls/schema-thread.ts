@@ -6,6 +6,7 @@
 import { createRequire } from 'node:module'
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads'
 import { digest, type Hash, type Json, type JsonObject } from '../core/index.ts'
+import { Patience } from './schema-patience.ts'
 
 export interface SchemaError {
   readonly instanceLocation: string
@@ -20,7 +21,6 @@ export type ThreadAnswer =
   | { readonly kind: 'Failed'; readonly message: string }
   | { readonly kind: 'Late' }
 
-const CHECK_MS_MAX = 500
 const START_MS_MAX = 10_000
 const ERRORS_MAX = 50
 const LATE_MAX = 4096
@@ -28,17 +28,31 @@ const LATE_MAX = 4096
 /** Schemas whose check did not end in time. */
 const late = new Set<Hash>()
 let running: Thread | null = null
+const patience = new Patience()
+
+export function wasLate(schema: JsonObject): boolean {
+  return late.has(digest(schema))
+}
 
 export function checkInThread(schema: JsonObject, value: Json): ThreadAnswer {
   const name = digest(schema)
   if (late.has(name)) return { kind: 'Late' }
   running ??= startThread()
-  const answer = running === null ? null : ask(running, { schema, value }, CHECK_MS_MAX)
-  if (answer !== null) return answer
-  running?.stop()
-  running = null
+  const answer = running === null ? null : ask(running, { schema, value }, patience.waitMs())
+  if (answer === null) {
+    running?.stop()
+    running = null
+    patience.gaveUp()
+    refuse(name)
+    return { kind: 'Late' }
+  }
+  const { tookMs, atMs, ...said } = answer
+  if (patience.ended(tookMs, atMs)) refuse(name)
+  return said
+}
+
+function refuse(name: Hash): void {
   if (late.size < LATE_MAX) late.add(name)
-  return { kind: 'Late' }
 }
 
 interface Thread {
@@ -55,6 +69,7 @@ format.url = (text) => /^(?:https?|ftp):\\/\\//i.test(text) && URL.canParse(text
 const done = () => { Atomics.store(state, 0, 1); Atomics.notify(state, 0) }
 port.on('message', ({ schema, value }) => {
   let answer
+  const beginMs = performance.now()
   try {
     const { valid, errors } = new Validator(schema, '2020-12', true).validate(value)
     const last = errors.slice(-${ERRORS_MAX}).map(({ instanceLocation, keyword, keywordLocation, error }) =>
@@ -63,7 +78,7 @@ port.on('message', ({ schema, value }) => {
   } catch (error) {
     answer = { kind: 'Failed', message: String(error?.message).slice(0, 1000) }
   }
-  port.postMessage(answer)
+  port.postMessage({ ...answer, tookMs: performance.now() - beginMs, atMs: Date.now() })
   done()
 })
 done()
@@ -91,10 +106,12 @@ function startThread(): Thread | null {
   return null
 }
 
+type Timed = Exclude<ThreadAnswer, { kind: 'Late' }> & { readonly tookMs: number; readonly atMs: number }
+
 /** Null when the answer does not come in time. */
-function ask({ state, port }: Thread, question: object, waitMs: number): ThreadAnswer | null {
+function ask({ state, port }: Thread, question: object, waitMs: number): Timed | null {
   Atomics.store(state, 0, 0)
   port.postMessage(question)
   if (Atomics.wait(state, 0, 0, waitMs) === 'timed-out') return null
-  return (receiveMessageOnPort(port)?.message as ThreadAnswer | undefined) ?? null
+  return (receiveMessageOnPort(port)?.message as Timed | undefined) ?? null
 }

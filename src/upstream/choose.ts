@@ -4,7 +4,7 @@ import type { Hash } from '../core/index.ts'
 import type { Definition, Listing } from './listing.ts'
 import { pinnedDigest, type ServerPins } from './pins.ts'
 import type { UpstreamServer } from './server-entry.ts'
-import { nameMisfit, schemaMisfit } from './upstream-tool.ts'
+import { nameMisfit, schemaJudge } from './upstream-tool.ts'
 
 export const CHANGED = 'its description or its schema is not the one that was pinned'
 export const ADDED = 'the server added it after its tools were pinned'
@@ -30,6 +30,7 @@ export function choose(server: UpstreamServer, listing: Listing, pins: ServerPin
   const usable: Chosen[] = []
   const fresh: Definition[] = []
   const refused = new Map<string, string>()
+  const schemaMisfit = schemaJudge(server.name)
   // "All of them" was said of the list as it was: what a known server adds later is looked at first.
   const trustsNew = server.expose !== '*' || Object.keys(pins).length === 0
   for (const tool of exposedTools(server, listing)) {
@@ -41,7 +42,7 @@ export function choose(server: UpstreamServer, listing: Listing, pins: ServerPin
     const misfit =
       listed.kind === 'Unusable'
         ? listed.reason
-        : (nameMisfit(server.name, tool, taken) ?? schemaMisfit(server.name, listed.definition))
+        : (nameMisfit(server.name, tool, taken) ?? schemaMisfit(listed.definition))
     const pinned = pinnedDigest(pins, tool)
     if (listed.kind === 'Unusable' || misfit !== null) refused.set(tool, misfit ?? 'it cannot be used')
     else if (pinned === null && !trustsNew) refused.set(tool, ADDED)

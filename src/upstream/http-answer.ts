@@ -55,7 +55,10 @@ function keptHeaders(reply: HttpReply): Headers {
   return headers
 }
 
-/** The events of a stream, one after the other, each read before it is handed on. */
+/**
+ * The events of a stream, one after the other, each read before it is handed on. After the answer nothing more is waited for: a
+ * stream that its server never ends would hold a connection for each call. What came along with the answer still counts.
+ */
 function events(reply: HttpReply, answering: Answering): ReadableStream<Uint8Array> {
   const stream = new EventStream()
   const seen: Uint8Array[] = []
@@ -67,11 +70,12 @@ function events(reply: HttpReply, answering: Answering): ReadableStream<Uint8Arr
     for (;;) {
       const data = waiting.shift()
       if (data !== undefined) return data
+      if (answered) return null
       const piece = await pieces.next()
       if (piece.done === true) return null
       bytes += piece.value.length
       if (bytes > UNASKED_BYTES_MAX) throw failure('it does not stop sending')
-      if (!answered) seen.push(piece.value)
+      seen.push(piece.value)
       waiting = stream.push(piece.value).filter((event) => event !== '') // an event without data is a sign of life
     }
   }

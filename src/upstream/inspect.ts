@@ -7,7 +7,7 @@ import type { Definition, Listing } from './listing.ts'
 import { type Pin, readPins, type ServerPins } from './pins.ts'
 import { unavailable } from './refusals.ts'
 import type { UpstreamServer } from './server-entry.ts'
-import { nameMisfit, schemaMisfit } from './upstream-tool.ts'
+import { nameMisfit, schemaJudge } from './upstream-tool.ts'
 import type { UpstreamParts } from './upstreams.ts'
 
 export interface ToolState {
@@ -33,10 +33,11 @@ export async function inspectServer(
   try {
     const listing = await listed(world, server, parts, signal)
     const exposed = new Set(exposedTools(server, listing))
+    const schemaMisfit = schemaJudge(server.name)
     const names = [...new Set([...exposed, ...Object.keys(pins)])]
     return {
       kind: 'Answered',
-      tools: names.map((tool) => stateOf(server, tool, listing, pins, exposed.has(tool))),
+      tools: names.map((tool) => stateOf({ server, listing, pins, schemaMisfit }, tool, exposed.has(tool))),
       notExposed: [...listing.keys()].filter((tool) => !exposed.has(tool)),
     }
   } catch (error) {
@@ -89,13 +90,14 @@ async function listed(
 
 const NOBODY: ReadonlySet<string> = new Set()
 
-function stateOf(
-  server: UpstreamServer,
-  tool: string,
-  listing: Listing,
-  pins: ServerPins,
-  exposed: boolean,
-): ToolState {
+interface Looking {
+  readonly server: UpstreamServer
+  readonly listing: Listing
+  readonly pins: ServerPins
+  readonly schemaMisfit: ReturnType<typeof schemaJudge>
+}
+
+function stateOf({ server, listing, pins, schemaMisfit }: Looking, tool: string, exposed: boolean): ToolState {
   const pin: Pin | null = Object.hasOwn(pins, tool) ? (pins[tool] ?? null) : null
   const before = pin?.definition ?? null
   const listed = listing.get(tool)
@@ -103,7 +105,7 @@ function stateOf(
   if (listed === undefined) return { ...known, state: 'gone', reason: 'the server does not offer it' }
   if (!exposed) return { ...known, state: 'gone', reason: '"expose" does not name it' }
   if (listed.kind === 'Unusable') return { ...known, state: 'unusable', reason: listed.reason }
-  const misfit = nameMisfit(server.name, tool, NOBODY) ?? schemaMisfit(server.name, listed.definition)
+  const misfit = nameMisfit(server.name, tool, NOBODY) ?? schemaMisfit(listed.definition)
   if (misfit !== null) return { ...known, state: 'unusable', reason: misfit }
   if (pin === null) return { ...known, state: 'new', reason: null }
   return { ...known, state: pin.digest === listed.digest ? 'pinned' : 'changed', reason: null }

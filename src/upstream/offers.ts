@@ -29,6 +29,10 @@ export class Offers {
     return this.#changes
   }
 
+  get isBehind(): boolean {
+    return this.#seen < this.#changes
+  }
+
   /** From now on this tool may be called, as long as it looks like this. */
   offer(tool: string, digest: Hash): void {
     this.#offered.set(tool, digest)
@@ -43,7 +47,7 @@ export class Offers {
 
   /** Why a tool is refused, as far as the list is known; null also while nobody has looked at its last change. */
   reasonAgainst(tool: string): string | null {
-    return this.#seen < this.#changes ? null : (this.#refused.get(tool) ?? null)
+    return this.isBehind ? null : (this.#refused.get(tool) ?? null)
   }
 
   /** As the list was when it was last read. */

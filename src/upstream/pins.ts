@@ -43,12 +43,32 @@ export async function readPins(world: World, path: string, server: string): Prom
   return own(servers, server) ?? {}
 }
 
-/** Adds pins, or replaces them, and removes those of tools that are `gone`. Other servers keep theirs. */
-export async function writePins(
+export interface PinChange {
+  /** Added, or put in place of those that are there. */
+  readonly pin: readonly Definition[]
+  /** Tools whose pins are removed. */
+  readonly gone?: readonly string[]
+}
+
+export function writePins(
   world: World,
   path: string,
   server: string,
-  change: { readonly pin: readonly Definition[]; readonly gone?: readonly string[] },
+  change: PinChange,
+  signal: AbortSignal,
+): Promise<void> {
+  return changePins(world, path, server, () => change, signal)
+}
+
+/**
+ * Changes the pins of one server; others keep theirs. `change` is asked once nobody else can write: two that start at once
+ * must not both be the first to use a tool.
+ */
+export async function changePins(
+  world: World,
+  path: string,
+  server: string,
+  change: (pins: ServerPins) => PinChange,
   signal: AbortSignal,
 ): Promise<void> {
   const folder = dirname(path)
@@ -61,9 +81,12 @@ export async function writePins(
     signal,
   )
   const { servers } = await readFile(world, path)
-  const pins = new Map(Object.entries(own(servers, server) ?? {}))
-  for (const name of change.gone ?? []) pins.delete(name)
-  for (const definition of change.pin) pins.set(definition.name, pinOf(definition, world.clock.wall()))
+  const before = own(servers, server) ?? {}
+  const { pin, gone = [] } = change(before)
+  if (pin.length + gone.length === 0) return
+  const pins = new Map(Object.entries(before))
+  for (const name of gone) pins.delete(name)
+  for (const definition of pin) pins.set(definition.name, pinOf(definition, world.clock.wall()))
   const next: Pins = { version: 1, servers: { ...servers, [server]: Object.fromEntries(pins) } }
   await replacePrivateFile(world, folder, basename(path), Buffer.from(`${JSON.stringify(next, null, 1)}\n`))
 }

@@ -53,7 +53,8 @@ export class StdioTransport implements Transport {
         message: `Cannot send a message of ${bytes} bytes: ${FRAME_BYTES_MAX} are allowed`,
       })
     }
-    if ('method' in message && 'id' in message) this.#unasked = 0 // not when we refuse what it asked of us
+    // Not when we refuse what it asked of us, and not for the list of its tools, which it can make us ask for at any time.
+    if ('method' in message && 'id' in message && message.method !== 'tools/list') this.#unasked = 0
     const { stdin } = this.#child
     await new Promise<void>((resolve, reject) => {
       stdin.write(text, (error) => (error ? reject(error) : resolve()))

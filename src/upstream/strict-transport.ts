@@ -8,6 +8,7 @@
 import type { Transport, TransportSendOptions } from '@modelcontextprotocol/sdk/shared/transport.js'
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js'
 import { Fault, messageOf } from '../core/index.ts'
+import { ASKED_OF_US_MAX } from './limits.ts'
 import { visible } from './visible.ts'
 
 /** Answers that came too late for a cancelled question are let pass; so many ids are remembered. */
@@ -22,6 +23,7 @@ export class StrictTransport implements Transport {
   readonly #cancelled = new Set<number>()
   readonly #onBroken: (reason: string) => void
   #broken: string | null = null
+  #askedOfUs = 0
 
   constructor(inner: Transport, onBroken: (reason: string) => void) {
     this.#inner = inner
@@ -45,6 +47,7 @@ export class StrictTransport implements Transport {
     if ('method' in message && 'id' in message) this.#open.add(Number(message.id))
     else if ('method' in message && message.method === 'notifications/cancelled') this.#forget(message.params)
     await this.#inner.send(message, options)
+    if (!('method' in message)) this.#askedOfUs -= 1
   }
 
   setProtocolVersion(version: string): void {
@@ -68,7 +71,9 @@ export class StrictTransport implements Transport {
   #take(message: JSONRPCMessage): void {
     if (this.#broken !== null) return
     if ('method' in message) {
-      this.onmessage?.(message) // a request has no handler: the client answers that there is no such method
+      if ('id' in message) this.#askedOfUs += 1
+      if (this.#askedOfUs > ASKED_OF_US_MAX) this.break('it asks more than it takes answers to')
+      else this.onmessage?.(message) // a request has no handler: the client answers that there is no such method
       return
     }
     const { id } = message

@@ -1,5 +1,5 @@
 /** A tool of a foreign server as one of ours: named for it, judged like any other, and bound to what was pinned. */
-import { checkArguments, type ToolContract } from '../calls/index.ts'
+import { checkArguments, schemaCost, type ToolContract } from '../calls/index.ts'
 import { digest, Fault, type Hash, isFault, type JsonObject } from '../core/index.ts'
 import type { ToolDefinition } from '../events/index.ts'
 import type { Tool } from '../tools/index.ts'
@@ -18,8 +18,22 @@ export function nameMisfit(server: string, tool: string, taken: ReadonlySet<stri
   return taken.has(name) ? `another tool is called "${name}"` : null
 }
 
-/** Why its schema cannot be used, or null. Checking it costs no more than checking arguments. */
-export function schemaMisfit(server: string, definition: Definition): string | null {
+/** Each of them holds everybody up for half a second; a server has hundreds of tools. */
+const LATE_SCHEMAS_MAX = 3
+
+/** Says of the tools of one server, one after the other, why the schema of each cannot be used, or null. */
+export function schemaJudge(server: string): (definition: Definition) => string | null {
+  let late = 0
+  return (definition) => {
+    if (late >= LATE_SCHEMAS_MAX && schemaCost(definition.inputSchema) === 'slow')
+      return `its input schema was not looked at: ${late} others of the server took too long`
+    const misfit = schemaMisfit(server, definition)
+    if (misfit !== null && schemaCost(definition.inputSchema) === 'late') late += 1
+    return misfit
+  }
+}
+
+function schemaMisfit(server: string, definition: Definition): string | null {
   try {
     checkArguments(definitionOf(server, definition), {})
     return null

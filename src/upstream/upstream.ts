@@ -12,7 +12,7 @@ import { raceDeadline, type World } from '../world/index.ts'
 import { answerIn } from './answer.ts'
 import { type CallAnswer, type Connection, connect, failed } from './connection.ts'
 import { httpWitness } from './http-witness.ts'
-import { BACKOFF_MS, BACKOFF_MS_MAX } from './limits.ts'
+import { BACKOFF_MS, BACKOFF_MS_MAX, LOOK_EVERY_MS } from './limits.ts'
 import type { Listing } from './listing.ts'
 import type { UpstreamNews } from './news.ts'
 import { Offers } from './offers.ts'
@@ -219,19 +219,27 @@ export class Upstream {
 
   /** At once, so that policy and model hear of it before the next call; a call that comes earlier looks itself. */
   #listChanged(): void {
-    const change = this.#offers.changed()
+    this.#offers.changed()
     const connection = this.#connection
     if (connection === null || this.#looking) return
     this.#looking = true
-    const { clock } = this.#around.world
-    const deadlineMs = clock.monotonicMs() + this.server.startTimeoutMs
-    const late = (): Fault => unavailable('it does not say what its tools are')
-    void raceDeadline({ clock, deadlineMs, late }, this.#closing.signal, (inner) =>
-      this.#offers.look(connection, change, inner),
-    )
+    void this.#follow(connection)
       .catch((error: unknown) => connection.break(messageOf(error)))
       .finally(() => {
         this.#looking = false
       })
+  }
+
+  /** Looks until nothing changed since the last look. A server that changes all the time is looked at once a while. */
+  async #follow(connection: Connection): Promise<void> {
+    const { clock } = this.#around.world
+    const late = (): Fault => unavailable('it does not say what its tools are')
+    while (connection.broken === null && this.#offers.isBehind) {
+      const deadlineMs = clock.monotonicMs() + this.server.startTimeoutMs
+      await raceDeadline({ clock, deadlineMs, late }, this.#closing.signal, (inner) =>
+        this.#offers.look(connection, this.#offers.latest, inner),
+      )
+      await clock.sleep(LOOK_EVERY_MS, this.#closing.signal)
+    }
   }
 }

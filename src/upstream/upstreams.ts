@@ -7,7 +7,7 @@ import type { Tool } from '../tools/index.ts'
 import type { World } from '../world/index.ts'
 import { ADDED, CHANGED, choose } from './choose.ts'
 import type { UpstreamNews } from './news.ts'
-import { readPins, writePins } from './pins.ts'
+import { changePins, type PinChange, readPins, type ServerPins } from './pins.ts'
 import { pinHint } from './refusals.ts'
 import { exposedName, type UpstreamServer } from './server-entry.ts'
 import { Upstream } from './upstream.ts'
@@ -86,9 +86,16 @@ export class Upstreams implements AsyncDisposable {
     }
     try {
       const listing = await upstream.start()
-      const { usable, fresh, refused } = choose(server, listing, await readPins(world, pinFile, server.name), taken)
+      let choice = choose(server, listing, await readPins(world, pinFile, server.name), taken)
+      if (choice.fresh.length > 0) {
+        const chosen = (pins: ServerPins): PinChange => {
+          choice = choose(server, listing, pins, taken)
+          return { pin: choice.fresh }
+        }
+        await changePins(world, pinFile, server.name, chosen, new AbortController().signal)
+      }
+      const { usable, fresh, refused } = choice
       if (fresh.length > 0) {
-        await writePins(world, pinFile, server.name, { pin: fresh }, new AbortController().signal)
         report({ kind: 'Pinned', server: server.name, tools: fresh.map(({ name }) => exposedName(server.name, name)) })
       }
       for (const [tool, reason] of refused) {

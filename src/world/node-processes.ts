@@ -2,9 +2,12 @@
  * Real child processes. Each leads a process group, so that what it starts can be ended with it; no shell reads its
  * arguments, and it gets no variable and no open file that it was not given.
  */
-import { spawn } from 'node:child_process'
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { Fault } from '../core/index.ts'
 import type { Child, ChildExit, Program } from './world.ts'
+
+/** What a child wrote before it ended arrives in this time; who holds its pipes open longer is none of its group. */
+const DRAIN_MS = 500
 
 /** Leaders of the groups that are alive. A process that exits without closing them must not leave them behind. */
 const leaders = new Set<number>()
@@ -32,6 +35,7 @@ export async function spawnChild(program: Program): Promise<Child> {
   void exited.then(() => {
     signalGroup(pid, 'SIGKILL') // what a leader leaves behind has no owner any more
     leaders.delete(pid)
+    letGo(child)
   })
   let ending: Promise<void> | null = null
   return {
@@ -56,6 +60,20 @@ async function endGroup(pid: number, exited: Promise<ChildExit>, graceMs: number
   ]
   await exited
   for (const timer of timers) clearTimeout(timer)
+}
+
+/** A process that left the group may still hold the pipes: it must not hold us, and nobody may hear it in the child's name. */
+function letGo({ stdin, stdout, stderr }: ChildProcessWithoutNullStreams): void {
+  const timer = setTimeout(() => {
+    for (const stream of [stdin, stdout, stderr]) stream.destroy()
+  }, DRAIN_MS)
+  let open = 2
+  for (const stream of [stdout, stderr]) {
+    stream.once('close', () => {
+      open -= 1
+      if (open === 0) clearTimeout(timer)
+    })
+  }
 }
 
 /** Never throws: a group that is gone is what we want. */

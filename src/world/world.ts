@@ -208,7 +208,10 @@ export interface Program {
 
 export interface Child {
   readonly pid: number
-  /** Each stream has an owner who listens to its errors; a pipe whose reader is gone fails there. */
+  /**
+   * Each stream has an owner who listens to its errors; a pipe whose reader is gone fails there. Half a second after the
+   * child has ended they are closed, whoever else may hold them.
+   */
   readonly stdin: Writable
   readonly stdout: Readable
   readonly stderr: Readable

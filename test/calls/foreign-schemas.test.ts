@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { checkArguments } from '../../src/calls/index.ts'
+import { Patience } from '../../src/calls/schema-patience.ts'
 import type { JsonObject } from '../../src/core/index.ts'
 
 const check = (parameters: JsonObject, value: JsonObject): void =>
@@ -67,4 +68,31 @@ test.each<[JsonObject, string, boolean]>([
 
 test.each(['(', '[z-a]', '\\'])('a pattern that is none, %j, makes the schema unusable and says so', (pattern) => {
   expect(() => check(text({ pattern }), { text: 'a' })).toThrow('its schema cannot be used')
+})
+
+describe('the patience for schemas', () => {
+  test('is half a second for one check, and less once checks together took too long', () => {
+    const patience = new Patience()
+    for (let checks = 0; checks <= 20; checks += 1) {
+      expect(patience.waitMs()).toBe(500)
+      patience.gaveUp()
+    }
+    expect(patience.waitMs()).toBe(100)
+  })
+
+  test('ends for a schema whose checks come in time and hold everybody up all the same', () => {
+    const patience = new Patience()
+    const ends = Array.from({ length: 30 }, (_, at) => patience.ended(450, at * 500))
+    expect([ends.indexOf(true), ends.lastIndexOf(false)]).toEqual([23, 22])
+    expect(patience.ended(1, 15_000)).toBe(false) // another schema, which is quick
+  })
+
+  test('comes back with time, and checks that take a small share of it never use it up', () => {
+    const patience = new Patience()
+    for (let at = 0; at < 10_000; at += 1) expect(patience.ended(450, at * 10_000)).toBe(false)
+    for (let checks = 0; checks <= 21; checks += 1) patience.gaveUp()
+    expect(patience.waitMs()).toBe(100)
+    patience.ended(1, 200_000_000)
+    expect(patience.waitMs()).toBe(500)
+  })
 })

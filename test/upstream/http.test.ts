@@ -102,6 +102,16 @@ test('an answer that comes twice breaks the connection, and the next call has an
   expect(remote.seen.filter(({ rpc }) => rpc === 'tools/call')).toHaveLength(2)
 })
 
+test('a stream that its server never ends is left once the answer is there', async () => {
+  const remote = await server()
+  await using bench = await benchOf([httpServer('web', remote.url)])
+  for (let calls = 0; calls < 3; calls += 1) {
+    expect(await bench.call('mcp__web__misbehave', { how: 'holds' })).toEqual({ content: 'held', is_error: false })
+  }
+  while (remote.held.size > 0) await new Promise((resolve) => setImmediate(resolve))
+  expect(bench.news.filter(({ kind }) => kind === 'Lost')).toEqual([])
+})
+
 test('a credential comes from a variable of the environment, and its value stands in no message', async () => {
   const remote = await server({ token: 'Bearer hush-hush' })
   const config = httpServer('web', remote.url, { headersEnv: { Authorization: 'DESK_TOKEN' } })

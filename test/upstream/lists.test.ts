@@ -1,7 +1,7 @@
 /** What a server may list, and what becomes of a server or a tool that cannot be used. */
 import { expect, test } from 'vitest'
 import { toolbox } from '../../src/tools/index.ts'
-import { nodeWorld } from '../../src/world/index.ts'
+import { nodeWorld, type World } from '../../src/world/index.ts'
 import { benchOf, stdioServer } from '../support/mcp/upstreams.ts'
 
 test.each([
@@ -38,6 +38,16 @@ test.each([
   await using bench = await benchOf([stdioServer('desk', mode)])
   expect(bench.upstreams.unavailable.get(`desk/${tool}`)).toBe(reason)
   expect(bench.upstreams.tools().map(({ definition }) => definition.name)).toContain('mcp__desk__note')
+})
+
+test('a server with many schemas that take too long holds us up for a few of them, and not for each', async () => {
+  await using bench = await benchOf([stdioServer('desk', 'slow'), stdioServer('good', 'honest', { expose: ['echo'] })])
+  const reasons = [...bench.upstreams.unavailable.values()]
+  expect(reasons.slice(0, 3)).toEqual(Array(3).fill('its input schema cannot be used'))
+  expect(reasons.slice(3)).toEqual(
+    Array(5).fill('its input schema was not looked at: 3 others of the server took too long'),
+  )
+  expect(bench.upstreams.tools().map(({ definition }) => definition.name)).toEqual(['mcp__good__echo'])
 })
 
 test('what is listed and not exposed is no tool, and what is exposed and not listed is told', async () => {
@@ -94,4 +104,14 @@ test('a pattern that takes for ever is judged in its own time, and then its tool
   expect(() => prepare('mcp__desk__redos', `${'a'.repeat(64)}!`)).toThrow('its schema cannot be used')
   expect(() => prepare('mcp__desk__redos', 'aaa')).toThrow('its schema cannot be used')
   expect(prepare('mcp__desk__echo', 'aaa').arguments).toEqual({ text: 'aaa' })
+})
+
+test('a list that changes all the time is read once a while, and not as often as it changes', async () => {
+  const real = nodeWorld()
+  const never: World['clock']['sleep'] = (_ms, signal) =>
+    new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }))
+  const world = { ...real, clock: { ...real.clock, sleep: never } }
+  await using bench = await benchOf([stdioServer('desk', 'honest')], { world })
+  expect(await bench.call('mcp__desk__misbehave', { how: 'storms' })).toEqual({ content: '1', is_error: false })
+  expect(await bench.call('mcp__desk__echo', { text: 'on' })).toEqual({ content: 'on', is_error: false })
 })

@@ -1,6 +1,8 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { benchOf, stdioServer } from '../support/mcp/upstreams.ts'
+import { nodeWorld, type World } from '../../src/world/index.ts'
+import { temporaryFolder } from '../support/folder.ts'
+import { type Bench, benchOf, stdioServer } from '../support/mcp/upstreams.ts'
 
 const CHANGED = 'its description or its schema is not the one that was pinned'
 
@@ -29,6 +31,28 @@ describe('pins', () => {
     expect(second.upstreams.tools().map(({ definition }) => definition.name)).not.toContain('mcp__desk__echo')
     expect(await second.call('mcp__desk__fail')).toMatchObject({ is_error: true })
     await second.upstreams.close()
+  })
+
+  test('of two that use a server for the first time at once, the second takes what the first has pinned', async () => {
+    const real = nodeWorld()
+    let rival: Bench | null = null
+    const open: World['files']['open'] = async (path, how) => {
+      const file = await real.files.open(path, how)
+      if (rival === null && path.endsWith('mcp-pins.json')) {
+        rival = await benchOf([stdioServer('desk', 'drifted')], { folder }) // there are no pins yet, and now there are
+      }
+      return file
+    }
+    const folder = await temporaryFolder()
+    await using bench = await benchOf([stdioServer('desk', 'honest')], {
+      folder,
+      world: { ...real, files: { ...real.files, open } },
+    })
+    const pinned = readFileSync(bench.pinFile, 'utf8')
+    expect(pinned).toContain('send me your')
+    expect(bench.upstreams.unavailable.get('desk/echo')).toContain(CHANGED)
+    expect(bench.news.filter(({ kind }) => kind === 'Pinned')).toEqual([])
+    await (rival as Bench | null)?.upstreams.close()
   })
 
   test('a changed command does not open the first use again: the server is known by its name', async () => {

@@ -69,6 +69,23 @@ test('a child that does not want to go is killed, and so is what it started', as
   await child.end(100) // idempotent
 })
 
+test('a process that left the group and holds the pipes of a child that ended does not hold us', async () => {
+  const script = `
+    const stdio = ['ignore', 'inherit', 'inherit']
+    const inner = require('node:child_process').spawn(process.execPath, ['-e', 'setInterval(() => 0, 1000)'], { detached: true, stdio })
+    console.log(inner.pid)
+    inner.unref()
+    process.exit(5)`
+  const child = await nodeWorld().processes.spawn(node(script))
+  const closed = [child.stdout, child.stderr].map((stream) => new Promise((resolve) => stream.once('close', resolve)))
+  child.stderr.resume()
+  const inner = Number(await firstLine(child.stdout))
+  expect(await child.exited).toEqual({ code: 5, signal: null })
+  await Promise.all(closed)
+  expect(isAlive(inner)).toBe(true) // nobody can end what left its group; docs/mcp-upstream.md says so
+  process.kill(inner, 'SIGKILL')
+})
+
 /** False also for one that is dead and waits for somebody to ask how it died. */
 function isAlive(pid: number): boolean {
   try {

@@ -25,6 +25,8 @@ export async function startHttpServer(options = {}) {
   const seen = []
   /** @type {Answer | null} */
   let waiting = null
+  /** @type {Set<Answer>} */
+  const held = new Set()
   const server = createServer(async (request, answer) => {
     const pieces = []
     for await (const piece of request) pieces.push(piece)
@@ -112,6 +114,10 @@ export async function startHttpServer(options = {}) {
         const one = event({ id, result: { content: [{ type: 'text', text: 'one' }] } })
         return answer.writeHead(200, events).end(one + one)
       }
+      case 'holds': // answers, and never ends the stream
+        held.add(answer)
+        answer.once('close', () => held.delete(answer))
+        return answer.writeHead(200, events).write(event({ id, result: { content: [{ type: 'text', text: 'held' }] } }))
       case 'forgets':
         sessions.clear()
         return answer.writeHead(404).end()
@@ -132,6 +138,7 @@ export async function startHttpServer(options = {}) {
     state,
     seen,
     sessions,
+    held,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve(undefined))

@@ -60,6 +60,20 @@ const WAYS = {
     }
     asked = id
   },
+  floods: () => {
+    for (let ask = 0; ask < 1000; ask += 1) send({ id: `ask-${ask}`, method: 'ping' })
+  },
+  storms: (id) => {
+    listed = 0
+    let changes = 0
+    const timer = setInterval(() => {
+      changes += 1
+      send({ method: 'notifications/tools/list_changed' })
+      if (changes < 50 || listed === 0) return
+      clearInterval(timer)
+      say(id, `${listed}`)
+    }, 1)
+  },
   changes: (id) => {
     send({ method: 'notifications/tools/list_changed' })
     say(id, 'changed')
@@ -81,6 +95,7 @@ const WAYS = {
 
 /** @type {number | null} */
 let earlier = null
+let listed = 0
 /** @type {unknown} */
 let asked = null
 /** @type {string[]} */
@@ -123,6 +138,7 @@ function take(message) {
       // two pages, where there are enough tools for two
       const tools = toolsIn(mode())
       const half = Math.ceil(tools.length / 2)
+      if (params?.cursor === undefined) listed += 1
       if (params?.cursor === undefined)
         return send({ id, result: { tools: tools.slice(0, half), nextCursor: 'second' } })
       return send({ id, result: { tools: tools.slice(half) } })

@@ -48,6 +48,15 @@ export function toolsIn(mode) {
       return [DRIFTED, { ...TOOLS.note, annotations: { readOnlyHint: true } }, ...usual.slice(2)]
     case 'redos':
       return [...usual, REDOS]
+    case 'slow': // each schema is another one, and needs no arguments to be slow
+      return Array.from({ length: 8 }, (_, at) => {
+        const twice = (/** @type {number} */ to) => ({
+          allOf: [{ $ref: `#/$defs/d${to}` }, { $ref: `#/$defs/d${to}` }],
+        })
+        const $defs = Object.fromEntries(Array.from({ length: 40 }, (_, from) => [`d${from}`, twice(from + 1)]))
+        const inputSchema = { type: 'object', $ref: '#/$defs/d0', $defs: { ...$defs, d40: { minProperties: 0 } } }
+        return { name: `slow-${at}`, inputSchema: { ...inputSchema, title: `${at}` } }
+      })
     case 'uncompilable':
       return [...usual, UNCOMPILABLE]
     case 'many':
