@@ -56,7 +56,9 @@ const V4 = {
 const V6 = {
   family: 'ipv6',
   never: blocks('ipv6', [
-    'fd00:ec2::254/128', // a metadata service
+    'fd00:ec2::254/128', // metadata services
+    'fd00:c1::a9fe:a9fe/128',
+    'fd20:ce::254/128',
     '2001::/23', // Teredo and its neighbours
     '2001:db8::/32',
     '2002::/16', // 6to4

@@ -103,6 +103,8 @@ export interface Place extends AsyncDisposable {
   readonly facts: FileFacts
   /** The file system it lies in. */
   readonly device: bigint
+  /** The mount that it was reached over, which tells a bind mount of the same file system; null where nobody knows. */
+  readonly mount: string | null
   /** Holds what a name in this folder leads to, links not followed: a link is a place of its own. Null: not there. */
   step(name: string): Promise<Place | null>
   /** At most so many names in this folder, in no order, and whether there are more. */

@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { nameMatches } from '../../src/tools/files/name-pattern.ts'
 import { type FileRoot, fileTools } from '../../src/tools/index.ts'
-import { nodeWorld } from '../../src/world/index.ts'
+import { nodeWorld, type Place, type World } from '../../src/world/index.ts'
 import { toFault } from '../../src/world/node-files.ts'
 import { type TemporaryFolder, temporaryFolder } from '../support/folder.ts'
 import { asked } from './support.ts'
@@ -205,6 +205,28 @@ describe('read_file', () => {
     expect(said).toMatchObject({ code: REFUSED, reason: expect.stringContaining('may not read') })
   })
 
+  test('a folder that may not be listed is passed over and counted, and is itself a known answer', async () => {
+    await using folder = await library()
+    const shut = changedBelow('guide', 'list', () => Promise.reject(refusedBySystem()))
+    const ask = asked(fileTools([{ name: 'docs', path: folder.of('docs') }], { files: shut }))
+    expect((await ask('list_files', { path: 'docs', depth: 2 })).said).toMatchObject({ not_entered: 1, cut: false })
+    const { said } = await ask('search_files', { path: 'docs', text: 'line' })
+    expect(said).toMatchObject({ not_entered: 1, matches: [{ line: 1 }, { line: 2 }] })
+    expect((await ask('list_files', { path: 'docs/guide' })).said).toMatchObject({ code: REFUSED })
+  })
+
+  test.each(['guide', 'a.md'])('%s is not looked into where it is a mount of its own', async (name) => {
+    await using folder = await library()
+    const mounted = changedBelow(name, 'mount', 'another')
+    const ask = asked(fileTools([{ name: 'docs', path: folder.of('docs') }], { files: mounted }))
+    const path = name === 'guide' ? 'docs/guide/b.md' : 'docs/a.md'
+    const reason = expect.stringContaining('another file system')
+    expect((await ask('read_file', { path })).said).toMatchObject({ code: REFUSED, reason })
+    expect((await ask('search_files', { path, text: 'e' })).said).toMatchObject({ code: REFUSED, reason })
+    const { said } = await ask('search_files', { path: 'docs', text: 'e' })
+    expect(said.matches.map((match: { path: string }) => match.path)).not.toContain(path)
+  })
+
   test('hidden names are read where the root says so, and evidence and repositories never', async () => {
     await using folder = await library({ hidden: true })
     await mkdir(folder.of('docs', '.symbiont'))
@@ -225,6 +247,23 @@ function closed<T extends { step(name: string): Promise<unknown> } | null>(place
       return typeof member === 'function' ? member.bind(target) : member
     },
   })
+}
+
+/** Files in which one member of whatever has this name is another. */
+function changedBelow(name: string, member: 'list' | 'mount', value: unknown): World['files'] {
+  const { files } = nodeWorld()
+  const changed = (place: Place | null, own: string): Place | null =>
+    place === null
+      ? null
+      : new Proxy(place, {
+          get: (target, key) => {
+            if (key === member && own === name) return value
+            if (key === 'step') return async (below: string) => changed(await target.step(below), below)
+            const found = Reflect.get(target, key, target)
+            return typeof found === 'function' ? found.bind(target) : found
+          },
+        })
+  return { ...files, place: async (path: string) => changed(await files.place(path), '') }
 }
 
 function refusedBySystem(): unknown {

@@ -169,6 +169,19 @@ describe('a request', () => {
     expect(effects[0]).toMatchObject({ NetworkRequestStarted: { request_bytes: 10 } })
   })
 
+  test.each([
+    ['a secret that the end of the answer cuts', ['swordfish-swordfish'], 'swordfish-swordfis', '[masked]'],
+    ['a longer secret that begins as another', ['swordfish', 'swordfish-tail'], 'swordfish-tail', '[masked]'],
+  ])('tells nothing of %s', async (_what, values, repeated, shown) => {
+    const room = 48 * 1024 - repeated.length
+    await using server = await listening((_request, response) => {
+      response.setHeader('content-type', 'text/plain').end(`${'.'.repeat(room)}${repeated}${'h'.repeat(100)}`)
+    })
+    const headers = Object.fromEntries(values.map((value, at) => [`X-Key-${at}`, value]))
+    const { said } = await client([{ origin: server.origin, headers }]).ask(...get(server.origin))
+    expect(said).toMatchObject({ cut: true, text: `${'.'.repeat(room)}${shown}` })
+  })
+
   test('is judged with its URL in one form, its origin as the resource, and an approval where it may change something', async () => {
     await using server = await listening((_request, response) => void response.end())
     const { ask } = client([{ origin: server.origin, methods: ['GET', 'DELETE'] }])
@@ -208,7 +221,8 @@ describe('refused before policy', () => {
     ['a name before an at sign', { method: 'GET', url: 'https://api.example.org@evil.example.org/' }, 'user name'],
     ['a password', { method: 'GET', url: 'https://u:p@api.example.org/' }, 'user name or a password'],
     ['no URL', { method: 'GET', url: '/path' }, 'not an absolute URL'],
-    ['a file', { method: 'GET', url: 'file:///etc/passwd' }, 'is not listed'],
+    ['a file', { method: 'GET', url: 'file:///etc/passwd' }, 'not of http'],
+    ['the address of an object at a listed origin', { method: 'GET', url: `blob:${url}a` }, 'not of http'],
     ['a path that climbs when it is decoded', { method: 'GET', url: `${url}public/..%2fprivate` }, 'leads upwards'],
     [
       'a path that climbs when it is decoded twice',
@@ -216,6 +230,9 @@ describe('refused before policy', () => {
       'leads upwards',
     ],
     ['a path that climbs for some servers', { method: 'GET', url: `${url}a/..;/b` }, 'leads upwards'],
+    ['a path that climbs in a longer form', { method: 'GET', url: `${url}a/%c0%ae%C0%AE/b` }, 'leads upwards'],
+    ['a path that climbs in a form of its own', { method: 'GET', url: `${url}a/%u002e%u002e%u002fb` }, 'leads upwards'],
+    ['a path that climbs before a blank', { method: 'GET', url: `${url}a/..%20%09/b` }, 'leads upwards'],
     ['a backslash in a path', { method: 'GET', url: `${url}a%5c..%5cb` }, 'leads upwards'],
     ['a method that no origin has', { method: 'DELETE', url }, '#/method'],
     ['a method that this origin has not', { method: 'POST', url: 'https://read.example.org/' }, '#/method'],

@@ -76,3 +76,15 @@ test('letting go waits for what was asked, and afterwards nothing can be asked',
   expect(() => place.list(10)).toThrow('let go')
   await place.close()
 })
+
+test('what lies in a folder is of its mount, and a mount below it is another', async () => {
+  await using folder = await temporaryFolder()
+  await writeFile(folder.of('file'), 'x')
+  await using place = await placeAt(folder.path)
+  await using file = await place.step('file')
+  expect(file?.mount).toBe(place.mount)
+  await using root = await placeAt('/')
+  await using mounted = await root.step('proc')
+  expect(root.mount).toMatch(/^\d+$/)
+  expect(mounted?.mount).not.toBe(root.mount)
+})

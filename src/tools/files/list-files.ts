@@ -46,10 +46,10 @@ async function listed(
 ): Promise<object> {
   const location = locate('list_files', String(args.path), roots)
   const path = pathOf(location)
-  return await reach(world, location, signal, async (folder, device) => {
-    const why = whyNotEntered(folder, device)
+  return await reach(world, location, signal, async (folder, home) => {
+    const why = whyNotEntered(folder, home)
     if (why !== null) throw kept(path, `it is ${why}`)
-    const walk = walkIn(location.root, device, Number(args.depth), signal)
+    const walk = walkIn(location.root, home, Number(args.depth), signal)
     const entries: object[] = []
     let bytes = 0
     await visitBelow(walk, folder, path, async (found) => {

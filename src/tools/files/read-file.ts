@@ -54,8 +54,8 @@ async function pieceOf(
   const location = locate('read_file', String(args.path), roots)
   const path = pathOf(location)
   const offset = Number(args.offset)
-  return await reach(world, location, signal, async (place) => {
-    await using file = await openToRead(place, path)
+  return await reach(world, location, signal, async (place, home) => {
+    await using file = await openToRead(place, home, path)
     const { size } = await file.facts()
     const read = await file.read(offset, Number(args.limit))
     const more = offset + read.length < size

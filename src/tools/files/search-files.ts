@@ -4,11 +4,13 @@ import type { ToolDefinition } from '../../events/index.ts'
 import type { Place, World } from '../../world/index.ts'
 import type { Tool } from '../tool.ts'
 import { nameMatches } from './name-pattern.ts'
-import { ANSWER_BYTES_MAX, answered, kept, openToRead, reach, whyNotRead } from './reach.ts'
+import { ANSWER_BYTES_MAX, answered, kept, openToRead, reach, whyNotEntered, whyNotRead } from './reach.ts'
 import { fileResolution, locate, pathOf, type Roots } from './roots.ts'
 import { DEPTH_MAX, visitBelow, walkIn } from './tree.ts'
 import { textOf } from './utf8.ts'
 
+/** A file that repeats almost all of the text makes a search slow, and the more so the longer the text is. */
+const TEXT_LENGTH_MAX = 256
 const FILE_BYTES_MAX = 1024 * 1024
 const TOTAL_BYTES_MAX = 8 * 1024 * 1024
 const MATCHES_MAX = 200
@@ -25,7 +27,7 @@ export function searchFilesTool(roots: Roots, world: Pick<World, 'files'>): Tool
         text: {
           type: 'string',
           minLength: 1,
-          maxLength: 1024,
+          maxLength: TEXT_LENGTH_MAX,
           pattern: '^[^\\n\\r]*$',
           description: 'Searched as it stands',
         },
@@ -57,17 +59,18 @@ async function searched(
 ): Promise<object> {
   const location = locate('search_files', String(args.path), roots)
   const path = pathOf(location)
-  return await reach(world, location, signal, async (place, device) => {
-    const walk = walkIn(location.root, device, DEPTH_MAX, signal)
-    const search = new Search(String(args.text), args.ignore_case === true)
+  return await reach(world, location, signal, async (place, home) => {
+    const walk = walkIn(location.root, home, DEPTH_MAX, signal)
+    const search = new Search(String(args.text), args.ignore_case === true, home)
     if (place.facts.kind === 'directory') {
-      if (place.device !== device) throw kept(path, 'it is on another file system')
+      const why = whyNotEntered(place, home)
+      if (why !== null) throw kept(path, `it is ${why}`)
       await visitBelow(walk, place, path, async (found) => {
         if (typeof args.name === 'string' && !nameMatches(args.name, found.name)) return true
         return found.place.facts.kind === 'directory' || (await search.look(found.place, found.path))
       })
     } else {
-      const why = whyNotRead(place)
+      const why = whyNotRead(place, home)
       if (why !== null) throw kept(path, `it is ${why}`)
       await search.look(place, path)
     }
@@ -93,18 +96,20 @@ class Search {
   files = 0
   #bytesRead = 0
   #answerBytes = 0
+  readonly #home: Place
   readonly #needle: string
   readonly #fold: (text: string) => string
 
-  constructor(text: string, ignoreCase: boolean) {
+  constructor(text: string, ignoreCase: boolean, home: Place) {
+    this.#home = home
     this.#fold = ignoreCase ? (line) => line.toLowerCase() : (line) => line
     this.#needle = this.#fold(text)
   }
 
   /** False when nothing more is to be looked at. */
   async look(place: Place, path: string): Promise<boolean> {
-    if (whyNotRead(place) !== null || place.facts.size > FILE_BYTES_MAX) return this.#pass()
-    const bytes = await contentOf(place, path)
+    if (whyNotRead(place, this.#home) !== null || place.facts.size > FILE_BYTES_MAX) return this.#pass()
+    const bytes = await contentOf(place, this.#home, path)
     if (bytes === null) return this.#pass()
     this.#bytesRead += bytes.length
     const text = textOf(bytes)
@@ -139,9 +144,9 @@ class Search {
 }
 
 /** Null for a file that cannot be had: it is one of many. */
-async function contentOf(place: Place, path: string): Promise<Uint8Array | null> {
+async function contentOf(place: Place, home: Place, path: string): Promise<Uint8Array | null> {
   try {
-    await using file = await openToRead(place, path)
+    await using file = await openToRead(place, home, path)
     return await file.readAll(FILE_BYTES_MAX)
   } catch (error) {
     if (isFault(error, 'FILE_REFUSED', 'FILE_TOO_LARGE')) return null
@@ -152,5 +157,5 @@ async function contentOf(place: Place, path: string): Promise<Uint8Array | null>
 function excerpt(line: string, at: number): string {
   const begin = Math.max(0, at - EXCERPT_MAX / 4)
   const text = cutText(line.slice(begin).replace(/\r$/, ''), EXCERPT_MAX)
-  return begin === 0 ? text : `…${text}`
+  return begin === 0 ? text : `…${text.toWellFormed()}`
 }

@@ -20,7 +20,8 @@ export interface Found {
 
 export interface Walk {
   readonly root: FileRoot
-  readonly device: bigint
+  /** The place of the root itself, which is held for as long as the walk lasts. */
+  readonly home: Place
   readonly depthMax: number
   readonly signal: AbortSignal
   /** Why the walk does not show everything, in words. */
@@ -29,8 +30,8 @@ export interface Walk {
   closed: number
 }
 
-export function walkIn(root: FileRoot, device: bigint, depthMax: number, signal: AbortSignal): Walk {
-  return { root, device, depthMax, signal, cuts: new Set(), closed: 0 }
+export function walkIn(root: FileRoot, home: Place, depthMax: number, signal: AbortSignal): Walk {
+  return { root, home, depthMax, signal, cuts: new Set(), closed: 0 }
 }
 
 /** Tells `visit` of each entry; it answers false when it wants no more. A folder is told before what it holds. */
@@ -42,7 +43,7 @@ export async function visitBelow(
 ): Promise<void> {
   let left = ENTRIES_MAX
   const below = async (above: Place, at: string, depth: number): Promise<boolean> => {
-    const { names, more } = await above.list(left)
+    const { names, more } = await readable(above.list(left), at)
     left -= names.length
     if (more) walk.cuts.add(`more than ${ENTRIES_MAX} entries`)
     for (const name of [...names].sort()) {
@@ -53,7 +54,7 @@ export async function visitBelow(
       const own = `${at}/${name}`
       if (!(await visit({ path: own, name, place }))) return false
       if (place.facts.kind !== 'directory') continue
-      if (whyNotEntered(place, walk.device) !== null) walk.closed += 1
+      if (whyNotEntered(place, walk.home) !== null) walk.closed += 1
       else if (depth >= walk.depthMax) walk.cuts.add(`folders below level ${walk.depthMax} are not entered`)
       else if (left === 0) walk.cuts.add(`more than ${ENTRIES_MAX} entries`)
       else if (!(await entered(walk, () => below(place, own, depth + 1)))) return false

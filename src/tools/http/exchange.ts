@@ -95,7 +95,7 @@ function answer(
     headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, masked(value, secrets)])),
     bytes: read.bytes.length,
     cut: read.cut,
-    ...(text === null ? { text: null, body_hash: digestOf(read) } : { text: masked(text, secrets) }),
+    ...(text === null ? { text: null, body_hash: digestOf(read) } : { text: masked(text, secrets, read.cut) }),
     ...(charset === null ? {} : { charset }),
   }
 }

@@ -1,12 +1,27 @@
 /** A server may repeat the credentials that it was sent. They are replaced where they stand, as a whole or without their scheme. */
 const SECRET_CHARACTERS_MIN = 8
 
-export function masked(text: string, secrets: readonly string[]): string {
-  let shown = text
-  for (const secret of secrets) {
-    for (const part of [secret, secret.replace(/^\w+ +/, '')]) {
-      if (part.length >= SECRET_CHARACTERS_MIN) shown = shown.replaceAll(part, '[masked]')
-    }
+/**
+ * `cut`: the text was cut off at its end, and so may be a secret there. The longest goes first, or a secret that another one
+ * begins with would leave the rest of that one.
+ */
+export function masked(text: string, secrets: readonly string[], cut = false): string {
+  const parts = secrets
+    .flatMap((secret) => [secret, secret.replace(/^\w+ +/, '')])
+    .filter((part) => part.length >= SECRET_CHARACTERS_MIN)
+    .sort((left, right) => right.length - left.length)
+  const shown = parts.reduce((rest, part) => rest.replaceAll(part, MASK), text)
+  if (!cut) return shown
+  const lost = Math.max(0, ...parts.map((part) => beginningAtEnd(shown, part)))
+  return lost === 0 ? shown : `${shown.slice(0, -lost)}${MASK}`
+}
+
+const MASK = '[masked]'
+
+/** How many characters at the end of the text are a beginning of the secret, as far as they tell anything of it. */
+function beginningAtEnd(text: string, secret: string): number {
+  for (let length = Math.min(secret.length - 1, text.length); length >= SECRET_CHARACTERS_MIN / 2; length -= 1) {
+    if (text.endsWith(secret.slice(0, length))) return length
   }
-  return shown
+  return 0
 }
