@@ -4,6 +4,7 @@ import { addKey, listKeys, revokeKey } from '../access/index.ts'
 import { type AgentId, idOrNull } from '../core/index.ts'
 import { findAgentSource, runnableAgent } from '../delegation/index.ts'
 import { addCommand, type Cli, type CommonOptions, type ExitCode } from './cli.ts'
+import { jsonLine } from './plain-text.ts'
 import { projectPaths } from './project/project-paths.ts'
 import { optionsFor, readSetting } from './settings/config.ts'
 import { textTable } from './text-table.ts'
@@ -53,7 +54,7 @@ async function add(cli: Cli, options: AddOptions & CommonOptions): Promise<numbe
   const key = { keyId: options.id, agents, description: options.description ?? '' }
   const made = await addKey(path, key, cli.world, never())
   if (options.json) {
-    cli.console.result(JSON.stringify(made))
+    cli.console.result(jsonLine(made))
     return 0
   }
   cli.console.result(made.token)
@@ -72,7 +73,7 @@ async function agentOf({ world }: Cli, { project }: CommonOptions, text: string)
 async function list(cli: Cli, options: CommonOptions): Promise<number> {
   const keys = await listKeys(await keyFileOf(cli, options), cli.world)
   if (options.json) {
-    for (const key of keys) cli.console.result(JSON.stringify(key))
+    for (const key of keys) cli.console.result(jsonLine(key))
     return 0
   }
   if (keys.length === 0) cli.console.note('There are no keys: nobody can connect with one')
@@ -92,7 +93,7 @@ async function list(cli: Cli, options: CommonOptions): Promise<number> {
 
 async function revoke(cli: Cli, options: CommonOptions, id: string): Promise<number> {
   const wasInForce = await revokeKey(await keyFileOf(cli, options), id, cli.world, never())
-  if (options.json) cli.console.result(JSON.stringify({ key_id: id, revoked: true, was_in_force: wasInForce }))
+  if (options.json) cli.console.result(jsonLine({ key_id: id, revoked: true, was_in_force: wasInForce }))
   else cli.console.result(wasInForce ? `Revoked "${id}"` : `"${id}" was revoked before`)
   return 0
 }

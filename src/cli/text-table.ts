@@ -1,14 +1,18 @@
-/** Columns of text for people: as wide as their longest cell, and nothing behind the last one. */
-import { widthOf } from './plain-text.ts'
+/**
+ * Columns of text for people: as wide as their longest cell, and nothing behind the last one. A cell is one line, and what
+ * others wrote into it does not steer the terminal that shows it.
+ */
+import { oneLine, plain, widthOf } from './plain-text.ts'
 
 export function textTable(rows: readonly (readonly string[])[]): readonly string[] {
+  const lines = rows.map((row) => row.map((cell) => plain(cell).replace(/\s/g, ' ')))
   const widths: number[] = []
-  for (const row of rows) {
-    for (const [at, cell] of row.entries()) widths[at] = Math.max(widths[at] ?? 0, plain(cell).length)
+  for (const row of lines) {
+    for (const [at, cell] of row.entries()) widths[at] = Math.max(widths[at] ?? 0, widthOf(cell))
   }
-  return rows.map((row) =>
+  return lines.map((row) =>
     row
-      .map((cell, at) => plain(cell).padEnd(widths[at] ?? 0))
+      .map((cell, at) => cell + ' '.repeat((widths[at] ?? 0) - widthOf(cell)))
       .join('  ')
       .trimEnd(),
   )
@@ -24,7 +28,7 @@ export function fittedTable(rows: readonly (readonly string[])[], columns: numbe
   const beside = columns - indent >= LAST_COLUMNS_MIN
   return rows.flatMap((row, at) => {
     const head = heads[at] ?? ''
-    const [first = '', ...more] = filled(plain(row.at(-1) ?? ''), columns - (beside ? indent : 4))
+    const [first = '', ...more] = filled(oneLine(row.at(-1) ?? ''), columns - (beside ? indent : 4))
     const below = more.map((line) => ' '.repeat(beside ? indent : 4) + line)
     if (beside) return [`${padded(head, indent)}${first}`.trimEnd(), ...below]
     return first === '' ? [head] : [head, `    ${first}`, ...below]
@@ -44,9 +48,4 @@ export function filled(text: string, columns: number): readonly string[] {
 
 function padded(text: string, columns: number): string {
   return text + ' '.repeat(Math.max(0, columns - widthOf(text)))
-}
-
-/** What others wrote into a file must not steer the terminal that shows it. */
-export function plain(text: string): string {
-  return text.replace(/\p{Cc}+/gu, ' ')
 }

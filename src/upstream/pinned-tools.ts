@@ -3,10 +3,11 @@ import { Bug } from '../core/index.ts'
 import type { Tool } from '../tools/index.ts'
 import type { ServerPins } from './pins.ts'
 import type { UpstreamServer } from './server-entry.ts'
-import { nameMisfit, schemaMisfit, upstreamTool } from './upstream-tool.ts'
+import { nameMisfit, schemaJudge, upstreamTool } from './upstream-tool.ts'
 
 /** Those that are exposed and can be ours. To run one is a Bug. */
 export function pinnedTools(server: UpstreamServer, pins: ServerPins): readonly Tool[] {
+  const schemaMisfit = schemaJudge(server.name)
   const place = {
     server,
     hindrance: () => null,
@@ -15,7 +16,7 @@ export function pinnedTools(server: UpstreamServer, pins: ServerPins): readonly 
   return Object.values(pins)
     .filter(({ definition: { name } }) => server.expose === '*' || server.expose.includes(name))
     .filter(({ definition }) => nameMisfit(server.name, definition.name, NONE) === null)
-    .filter(({ definition }) => schemaMisfit(server.name, definition) === null)
+    .filter(({ definition }) => schemaMisfit(definition) === null)
     .map(({ definition, digest }) => upstreamTool(place, definition, digest))
 }
 

@@ -133,6 +133,19 @@ desk    misbehave        not exposed
 `)
 })
 
+test('what a server calls its tools, and what it says of them, looks like nothing else on a terminal', async () => {
+  writeFileSync(mode, 'spoofing')
+  configure('expose = ["*"]')
+  const { stdout } = await mcp('tools')
+  expect(stdout).toContain('mcp__desk__evil  unusable')
+  expect(stdout).not.toMatch(/[^\n\x20-\x7e]/u)
+  const pages = await inProcess(['mcp', 'pin', '--project', project.path], { env: { ...env, COLUMNS: '80' } })
+  const lines = pages.stdout.split('\n')
+  expect(lines.filter((line) => line.length > 80)).toEqual([])
+  expect(lines.filter((line) => /^\s*mcp__desk__echo/.test(line))).toEqual([])
+  expect(lines.filter((line) => line.includes('mcp__desk__echo'))).toEqual([expect.stringMatching(/^ {2}\+ {3}\| /)])
+})
+
 test('a configuration that cannot be understood is refused with its line', async () => {
   configure('expose = ["echo"]', 'comand = "x"')
   const { code, stderr } = await mcp('tools')

@@ -9,9 +9,10 @@ import type { World } from '../../world/index.ts'
 import { addCommand, type Cli, type CommonOptions, type ExitCode } from '../cli.ts'
 import type { Console } from '../console.ts'
 import { toolServerVariables } from '../mcp/variables.ts'
+import { jsonLine, oneLine } from '../plain-text.ts'
 import { type Config, optionsFor, readConfig } from '../settings/config.ts'
 import { columnsOf } from '../terminal.ts'
-import { filled, fittedTable, plain } from '../text-table.ts'
+import { filled, fittedTable } from '../text-table.ts'
 import { checkClaims } from './doctor-claims.ts'
 import { checkJournals } from './doctor-journals.ts'
 import { checkDisk, checkNode, checkPlatform, checkPort } from './doctor-machine.ts'
@@ -66,7 +67,7 @@ async function doctor(cli: Cli, options: CommonOptions): Promise<number> {
   const rows: Row[] = []
   const tell = (row: Row): void => {
     rows.push(row)
-    if (options.json) console.result(JSON.stringify(row))
+    if (options.json) console.result(jsonLine(row))
   }
   const project = await findOrTell(world, options.project, tell)
   const config = project === null ? null : await configOrTell(cli, project, options, tell)
@@ -126,8 +127,8 @@ function report(rows: readonly Row[], { paint }: Console, columns: number): read
     return style === undefined ? line : paint(style, line.slice(0, 7)) + line.slice(7)
   })
   const hints = rows.flatMap(({ check, hint, items }) => [
-    ...(items ?? []).map((item) => `${check}: ${plain(item)}`),
-    ...(hint === null ? [] : filled(`${check}: ${plain(hint)}`, columns)),
+    ...(items ?? []).map((item) => `${check}: ${oneLine(item)}`),
+    ...(hint === null ? [] : filled(`${check}: ${oneLine(hint)}`, columns)),
   ])
   return hints.length === 0 ? shown : [...shown, '', ...hints]
 }

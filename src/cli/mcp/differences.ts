@@ -25,6 +25,19 @@ export function differences(before: Definition | null, now: Definition | null): 
   ]
 }
 
+const CONTINUED = '  | '
+
+/**
+ * A line in pieces that fit the terminal. Where the terminal itself breaks a line, its author chooses with blanks what stands
+ * at the beginning of the next row, and that could be the sign, or the name, of another tool.
+ */
+export function broken(line: string, columns: number): readonly string[] {
+  const pieces = [line.slice(0, columns)]
+  const room = columns - CONTINUED.length
+  for (let at = columns; at < line.length; at += room) pieces.push(`${CONTINUED}${line.slice(at, at + room)}`)
+  return pieces
+}
+
 function signed(sign: DiffLine['sign'], lines: readonly string[]): readonly DiffLine[] {
   return lines.map((text) => ({ sign, text }))
 }

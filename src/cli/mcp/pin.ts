@@ -7,7 +7,8 @@ import { exposedName, type ToolState, writePins } from '../../upstream/index.ts'
 import type { Cli, CommonOptions } from '../cli.ts'
 import { jsonLine, oneLine } from '../plain-text.ts'
 import { type ProjectPaths, projectPaths } from '../project/project-paths.ts'
-import { differences } from './differences.ts'
+import { columnsOf } from '../terminal.ts'
+import { broken, differences } from './differences.ts'
 import { type Looked, look, pinFileOf } from './look.ts'
 
 export interface PinOptions {
@@ -69,12 +70,16 @@ async function isAgreed(
   return false
 }
 
-function show({ console }: Cli, server: string, changes: readonly ToolState[]): void {
+const MARGIN = 4
+
+function show(cli: Cli, server: string, changes: readonly ToolState[]): void {
+  const { console } = cli
   for (const { tool, state, reason, before, now } of changes) {
     console.result(oneLine(`${exposedName(server, tool)}: ${state}${reason === null ? '' : `, ${reason}`}`))
     for (const { sign, text } of differences(before, state === 'gone' ? null : now)) {
       const style = sign === '-' ? 'red' : sign === '+' ? 'green' : 'dim'
-      console.result(console.paint(style, `  ${sign} ${text}`))
+      for (const line of broken(text, columnsOf(cli) - MARGIN))
+        console.result(console.paint(style, `  ${sign} ${line}`))
     }
   }
 }

@@ -16,7 +16,7 @@ export async function tools(cli: Cli, options: CommonOptions): Promise<number> {
   else {
     const cells = rows.map(({ server, tool, state, reason }) => [
       server,
-      tool ?? '',
+      oneLine(tool ?? '', 128),
       state,
       oneLine(reason ?? '', REASON_COLUMNS_MAX),
     ])

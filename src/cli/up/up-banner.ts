@@ -6,7 +6,8 @@ import type { Project } from '../../runtime/index.ts'
 import type { Console } from '../console.ts'
 import { DEMO_TASK } from '../init/init-demo-model.ts'
 import type { Model } from '../model.ts'
-import { filled, plain } from '../text-table.ts'
+import { oneLine } from '../plain-text.ts'
+import { filled } from '../text-table.ts'
 import { near, typed } from '../typed.ts'
 import type { Access } from './access.ts'
 
@@ -40,7 +41,7 @@ export function banner(facts: BannerFacts): readonly string[] {
   const place = near(project.root)
   const where = place === '.' ? [] : ['--project', place]
   const row: RowOf = (name, text) => {
-    const lines = filled(plain(text), Math.max(40, facts.columns - NAME_COLUMNS))
+    const lines = filled(oneLine(text), Math.max(40, facts.columns - NAME_COLUMNS))
     return `  ${paint('dim', name.padEnd(NAME_COLUMNS - 2))}${lines.join(`\n${' '.repeat(NAME_COLUMNS)}`)}`
   }
   return [

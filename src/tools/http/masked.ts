@@ -10,10 +10,9 @@ export function masked(text: string, secrets: readonly string[], cut = false): s
     .flatMap((secret) => [secret, secret.replace(/^\w+ +/, '')])
     .filter((part) => part.length >= SECRET_CHARACTERS_MIN)
     .sort((left, right) => right.length - left.length)
-  const shown = parts.reduce((rest, part) => rest.replaceAll(part, MASK), text)
-  if (!cut) return shown
-  const lost = Math.max(0, ...parts.map((part) => beginningAtEnd(shown, part)))
-  return lost === 0 ? shown : `${shown.slice(0, -lost)}${MASK}`
+  const lost = cut ? Math.max(0, ...parts.map((part) => beginningAtEnd(text, part))) : 0
+  const whole = lost === 0 ? text : `${text.slice(0, -lost)}${MASK}`
+  return parts.reduce((rest, part) => rest.replaceAll(part, MASK), whole)
 }
 
 const MASK = '[masked]'
