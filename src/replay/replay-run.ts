@@ -66,6 +66,8 @@ export interface Replay extends ReplayCounts {
   /** Null for a run without any decision of policy whose surface nobody said. */
   readonly surface: string | null
   readonly agent_id: AgentId
+  /** Whether the journal reaches the end of its run. One that was cut at an entry looks like that of a crashed run. */
+  readonly ended: boolean
   readonly differences: readonly Difference[]
 }
 
@@ -91,6 +93,7 @@ class Replaying {
   readonly #counts = new Tally()
   #start: { readonly actor: Actor; readonly event: EventOf<'Started'> } | null = null
   #surface: string | null = null
+  #ended = false
 
   constructor(scope: ReplayScope, journal: ReplayedJournal) {
     this.#scope = scope
@@ -105,13 +108,14 @@ class Replaying {
         this.#start = trusted_context === undefined ? null : { actor: { agent_id, trusted_context }, event }
         this.#surface = null
       }
+      this.#ended = event.kind === 'Terminated'
       if (event.kind !== 'PolicyEvaluated') continue
       for (const recorded of recordedDecisions(event, this.#start?.actor ?? null)) await this.#weigh(entry, recorded)
     }
   }
 
   result(): Omit<Replay, 'agent_id'> {
-    return { ...this.#counts, surface: this.#surface, differences: this.#differences }
+    return { ...this.#counts, surface: this.#surface, ended: this.#ended, differences: this.#differences }
   }
 
   async #weigh({ sequence, timestamp }: Entry, recorded: Recorded): Promise<void> {

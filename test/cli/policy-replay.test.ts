@@ -161,7 +161,11 @@ describe('what is no evidence', () => {
     const end = lines.findIndex((line) => line.includes('"PolicyEvaluated"')) + 1
     writeFileSync(join(project.governed, name), `${lines.slice(0, end).join('\n')}\n{"pay`)
     const done = await replay(project)
-    expect([done.code, done.stdout]).toEqual([0, 'judged 1 decision of 2 journals: 0 would change\n'])
+    expect([done.code, done.stdout]).toEqual([
+      0,
+      'judged 1 decision of 2 journals: 0 would change\n' +
+        'without an end, and judged as far as they go: 1 journal, and 1 empty\n',
+    ])
   })
 
   test('nothing at all, and a candidate that cannot be used, are errors', async () => {

@@ -1,7 +1,7 @@
 /**
  * `symbi policy replay`: the decisions of journals, judged again by candidate policies. Exits 3 when a decision would change,
  * 0 when none would, and otherwise when that cannot be said: a journal that does not verify is no evidence, and while one is
- * left out, "nothing changes" would be a guess.
+ * left out, or a decision was recorded without what policy was asked, "nothing changes" would be a guess.
  */
 import { isFault, messageOf } from '../../core/index.ts'
 import { Candidates, type Replay, replayRun, Surfaces, Tally } from '../../replay/index.ts'
@@ -43,7 +43,7 @@ export async function replay(
   const surface = options.surface ?? new Surfaces(world, key.key)
   const page = replayPage(cli, options)
   const tally = new Tally()
-  let refused = 0
+  let [refused, empty, unfinished] = [0, 0, 0]
   for (const [index, { name, file }] of journals.entries()) {
     const progress = progressOf(cli, `${index + 1} of ${journals.length}: ${name}`)
     const found = await outcomeOf(name, file, async (journal) =>
@@ -58,14 +58,20 @@ export async function replay(
       page.refused(found)
       continue
     }
-    if (found.kind === 'empty') continue
+    if (found.kind === 'empty') {
+      empty += 1
+      continue
+    }
+    if (!found.replay.ended) unfinished += 1
     tally.add(found.replay)
     for (const difference of found.replay.differences) page.difference(name, difference)
   }
   console.progress('')
-  end(cli, page, { tally, journals: journals.length, refused, folder, surface: options.surface ?? null, key })
+  const counts = { journals: journals.length, refused, empty, unfinished }
+  end(cli, page, { tally, ...counts, folder, surface: options.surface ?? null, key })
   if (refused > 0) return LEFT_OUT_EXIT
-  return tally.changed() > 0 ? CHANGED_EXIT : 0
+  if (tally.changed() > 0) return CHANGED_EXIT
+  return tally.unknown > 0 ? LEFT_OUT_EXIT : 0
 }
 
 type Outcome =
@@ -94,6 +100,8 @@ interface End {
   readonly tally: Tally
   readonly journals: number
   readonly refused: number
+  readonly empty: number
+  readonly unfinished: number
   readonly folder: string
   readonly surface: string | null
   readonly key: TrustedKey

@@ -27,6 +27,9 @@ export interface ReplaySummary {
   readonly tally: Tally
   readonly journals: number
   readonly refused: number
+  /** Journals without an entry, and those that end before their run does. */
+  readonly empty: number
+  readonly unfinished: number
   /** For programs. */
   readonly facts: object
 }
@@ -112,8 +115,8 @@ function textPage(cli: Cli, all: boolean): ReplayPage {
     },
     refused: ({ journal, reason }) =>
       console.result(`${console.paint('red', 'left out')}: ${oneLine(journal)}: ${oneLine(reason)}`),
-    summary: ({ tally, journals, refused }) => {
-      for (const line of sentences(tally, journals, refused)) console.result(line)
+    summary: (all) => {
+      for (const line of sentences(all)) console.result(line)
     },
   }
 }
@@ -174,7 +177,7 @@ const STEP_WORDS: Readonly<Record<OtherStep, string>> = {
   runtime: 'refused by the runtime',
 }
 
-function sentences(tally: Tally, journals: number, refused: number): readonly string[] {
+function sentences({ tally, journals, refused, empty, unfinished }: ReplaySummary): readonly string[] {
   const { judged, allow_to_deny, deny_to_allow, policies_differ, not_judged, unknown } = tally
   const read = journals - refused
   const others = OTHER_STEPS.filter((step) => not_judged[step] > 0).map(
@@ -186,6 +189,9 @@ function sentences(tally: Tally, journals: number, refused: number): readonly st
       (policies_differ > 0 ? `; other policies would decide, and the decision stays: ${number(policies_differ)}` : ''),
     ...(others.length > 0 ? [`not judged by policy, and so not again: ${others.join(', ')}`] : []),
     ...(unknown > 0 ? [`cannot be judged again, because not all of the call was recorded: ${number(unknown)}`] : []),
+    ...(empty + unfinished > 0
+      ? [`without an end, and judged as far as they go: ${count(unfinished, 'journal')}, and ${number(empty)} empty`]
+      : []),
     ...(refused > 0 ? [`left out: ${count(refused, 'journal')}`] : []),
   ]
 }
