@@ -125,8 +125,10 @@ export class HttpWire {
     if (body !== null && Buffer.byteLength(body) > FRAME_BYTES_MAX) {
       throw new Fault('PAYLOAD_TOO_LARGE', { message: `Cannot send a message of more than ${FRAME_BYTES_MAX} bytes` })
     }
-    const asked = body === null ? null : requestIdIn(readMessage(body))
+    const { asked, isCall } = body === null ? NOTHING : questionIn(readMessage(body))
     await this.#byId.get(asked)?.starts({ method, url: this.#server.url, body: body ?? '' })
+    // Without its witness no call leaves: it was taken back while its intent was written, and nobody waits for its answer.
+    if (isCall && !this.#byId.has(asked)) return new Response(null, { status: 202 })
     const answering: Answering = { asked, ends: (response) => this.#ends(asked, response) }
     try {
       return await this.#exchange(method, init, body, answering)
@@ -190,10 +192,18 @@ export class HttpWire {
   }
 }
 
-/** The id under which an answer is awaited; null for a notification. */
-function requestIdIn(message: Json): unknown {
+interface Question {
+  /** The id under which an answer is awaited; null for a notification. */
+  readonly asked: unknown
+  readonly isCall: boolean
+}
+
+const NOTHING: Question = { asked: null, isCall: false }
+
+function questionIn(message: Json): Question {
   if (!isJsonObject(message)) throw new Bug('one message is sent at a time')
-  return message.method !== undefined && message.id !== undefined ? message.id : null
+  if (message.method === undefined || message.id === undefined) return NOTHING
+  return { asked: message.id, isCall: message.method === 'tools/call' }
 }
 
 function errorWords(error: unknown): string {

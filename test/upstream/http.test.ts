@@ -143,6 +143,28 @@ test('a call that is cancelled is taken back at the server, and its late answer 
   expect(bench.news.filter(({ kind }) => kind === 'Lost')).toEqual([])
 })
 
+test('a call that is cancelled while its intent is written is not sent', async () => {
+  const remote = await server()
+  await using bench = await benchOf([httpServer('web', remote.url)])
+  const cancel = new AbortController()
+  const told: ToolEffect[] = []
+  const record = async (effect: ToolEffect): Promise<void> => {
+    told.push(effect)
+    cancel.abort(new Fault('RUN_CANCELLED', { message: 'enough' }))
+    while (!remote.seen.some(({ rpc }) => rpc === 'notifications/cancelled')) {
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+  }
+  const deadlineMs = nodeWorld().clock.monotonicMs() + 20_000
+  const call = bench
+    .tool('mcp__web__echo')
+    .run({ text: 'a' }, { signal: cancel.signal, effects: { record }, deadlineMs })
+  await expect(call).rejects.toMatchObject({ code: 'RUN_CANCELLED' })
+  expect(await bench.call('mcp__web__echo', { text: 'on' })).toEqual({ content: 'on', is_error: false })
+  expect(told).toMatchObject([{ NetworkRequestStarted: { url: remote.url } }])
+  expect(remote.seen.filter(({ rpc }) => rpc === 'tools/call')).toHaveLength(1)
+})
+
 test('many calls at once over HTTP come to their end, each with its own answer', async () => {
   const remote = await server()
   await using bench = await benchOf([httpServer('web', remote.url)])
