@@ -12,6 +12,8 @@ import { FRAME_BYTES_MAX, UNASKED_BYTES_MAX } from './limits.ts'
 export interface Answering {
   /** The id of the request that waits for its answer, or null. */
   readonly asked: unknown
+  /** Whether nobody waits for it any more. */
+  isTakenBack(): boolean
   /** Told when the answer is there, before anybody else sees it. */
   ends(response: WireResponse): Promise<void>
 }
@@ -33,10 +35,13 @@ export async function answerOf(reply: HttpReply, answering: Answering): Promise<
     throw failure(misfit)
   }
   const headers = keptHeaders(reply)
-  if (answering.asked === null || kind !== 'text/event-stream') {
+  if (answering.asked === null) {
+    await reply[Symbol.asyncDispose]() // nothing that it says now belongs to a question
+    return new Response(null, { status: status === 200 ? 202 : status, headers })
+  }
+  if (kind !== 'text/event-stream') {
     const body = await wholeBody(reply)
     await reply[Symbol.asyncDispose]()
-    if (answering.asked === null) return new Response(null, { status: status === 200 ? 202 : status, headers })
     if (kind !== 'application/json') throw failure('it answered with something else than JSON or events')
     check(readMessage(body), answering.asked)
     await answering.ends({ status, headers: reply.headers, body, error: null })
@@ -104,7 +109,8 @@ function events(reply: HttpReply, answering: Answering): ReadableStream<Uint8Arr
             .ends({ status: reply.status, headers: reply.headers, body: null, error: words.slice(0, 500) })
             .catch(() => undefined)
         }
-        controller.error(error)
+        if (answering.isTakenBack()) controller.close()
+        else controller.error(error)
       }
     },
     cancel: () => reply[Symbol.asyncDispose](),

@@ -32,6 +32,8 @@ export interface WireResponse {
 
 /** A server that is left is told so, and not waited for longer than this. */
 const LEAVE_MS = 500
+/** So many ids of calls that were taken back are remembered. */
+const TAKEN_BACK_MAX = 1024
 
 export class HttpWire {
   readonly transport: Transport
@@ -42,6 +44,9 @@ export class HttpWire {
   readonly #byId = new Map<unknown, CallWitness>()
   readonly #underWay = new Set<AbortController>()
   readonly #watched = new WeakSet<AbortSignal>()
+  /** Requests that carry a question, by its id, and the ids of those that were taken back. */
+  readonly #asking = new Map<unknown, AbortController>()
+  readonly #takenBack = new Set<unknown>()
   readonly #leave: () => Promise<void>
 
   private constructor(
@@ -93,14 +98,23 @@ export class HttpWire {
 
   /**
    * The client hands the very parameters on that the caller gave: so a call and its request find each other. A call that was
-   * taken back has no receipt: its late answer is nobody's.
+   * taken back has no receipt: its late answer is nobody's, and is not waited for without end.
    */
   #note(message: { readonly method: string; readonly params?: unknown }): void {
     const { params } = message
     if (typeof params !== 'object' || params === null) return
     const witness = this.#witnesses.get(params)
     if (witness !== undefined && 'id' in message) this.#byId.set(message.id, witness)
-    if (message.method === 'notifications/cancelled' && 'requestId' in params) this.#byId.delete(params.requestId)
+    if (message.method === 'notifications/cancelled' && 'requestId' in params) this.#takeBack(params.requestId)
+  }
+
+  #takeBack(id: unknown): void {
+    this.#byId.delete(id)
+    const stop = this.#asking.get(id)
+    if (stop === undefined) return
+    if (this.#takenBack.size >= TAKEN_BACK_MAX) this.#takenBack.clear()
+    this.#takenBack.add(id)
+    this.#endsSoon(stop)
   }
 
   /** The request with exactly these parameters is a call, and this is its witness. */
@@ -129,13 +143,18 @@ export class HttpWire {
     await this.#byId.get(asked)?.starts({ method, url: this.#server.url, body: body ?? '' })
     // Without its witness no call leaves: it was taken back while its intent was written, and nobody waits for its answer.
     if (isCall && !this.#byId.has(asked)) return new Response(null, { status: 202 })
-    const answering: Answering = { asked, ends: (response) => this.#ends(asked, response) }
+    const answering: Answering = {
+      asked,
+      isTakenBack: () => this.#takenBack.has(asked),
+      ends: (response) => this.#ends(asked, response),
+    }
     try {
       return await this.#exchange(method, init, body, answering)
     } catch (error) {
       // The journal says what is known, and the call stays unknown by its own receipt.
       const response = { status: null, headers: null, body: null, error: errorWords(error) }
       await this.#ends(asked, response).catch(() => undefined)
+      if (this.#takenBack.has(asked)) return new Response(null, { status: 202 })
       throw error
     }
   }
@@ -148,9 +167,11 @@ export class HttpWire {
   }
 
   async #exchange(method: string, init: RequestInit, body: string | null, answering: Answering): Promise<Response> {
-    const { signal, done } = this.#stoppedWith(init.signal ?? null)
+    const { stop, done } = this.#stoppedWith(init.signal ?? null, answering.asked)
+    // An answer is awaited by somebody who has a deadline; nobody waits for what a server says to a notification.
+    const forget = answering.asked === null ? this.#endsSoon(stop) : (): void => undefined
     try {
-      const reply = await this.#request(method, init, body, signal)
+      const reply = await this.#request(method, init, body, stop.signal)
       const letGo = async (): Promise<void> => {
         await reply[Symbol.asyncDispose]()
         done()
@@ -159,11 +180,19 @@ export class HttpWire {
     } catch (error) {
       done()
       throw error
+    } finally {
+      forget()
     }
   }
 
+  #endsSoon(stop: AbortController): () => void {
+    return this.#world.clock.timer(this.#server.startTimeoutMs, () =>
+      stop.abort(new Fault('UPSTREAM_FAILED', { message: 'Cannot wait for the server: it does not end a request' })),
+    )
+  }
+
   /** A signal of its own for each request: the transport has one for all, and one listens to that for all of them. */
-  #stoppedWith(all: AbortSignal | null): { readonly signal: AbortSignal; done(): void } {
+  #stoppedWith(all: AbortSignal | null, asked: unknown): { readonly stop: AbortController; done(): void } {
     const stop = new AbortController()
     if (all !== null && !this.#watched.has(all)) {
       this.#watched.add(all)
@@ -173,7 +202,12 @@ export class HttpWire {
     }
     if (all?.aborted) stop.abort(all.reason)
     this.#underWay.add(stop)
-    return { signal: stop.signal, done: () => void this.#underWay.delete(stop) }
+    if (asked !== null) this.#asking.set(asked, stop)
+    const done = (): void => {
+      this.#underWay.delete(stop)
+      this.#asking.delete(asked)
+    }
+    return { stop, done }
   }
 
   async #request(method: string, init: RequestInit, body: string | null, signal: AbortSignal): Promise<HttpReply> {

@@ -143,6 +143,40 @@ test('a call that is cancelled is taken back at the server, and its late answer 
   expect(bench.news.filter(({ kind }) => kind === 'Lost')).toEqual([])
 })
 
+test.each(['deaf', 'endless'])('a server that is %s to notifications holds nothing for long', async (mode) => {
+  const effects = place.path(`effects-${mode}`)
+  const remote = await server({ effects, mode })
+  await using bench = await benchOf([httpServer('web', remote.url, { startTimeoutMs: 1000 })])
+  const cancel = new AbortController()
+  const call = bench.call('mcp__web__misbehave', { how: 'late' }, { signal: cancel.signal })
+  while (!existsSync(effects)) await new Promise((resolve) => setImmediate(resolve))
+  cancel.abort(new Fault('RUN_CANCELLED', { message: 'enough' }))
+  await expect(call).rejects.toMatchObject({ code: 'RUN_CANCELLED' })
+  while (!remote.seen.some(({ rpc }) => rpc === 'notifications/cancelled')) {
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  const isLost = () => bench.news.some(({ kind }) => kind === 'Lost')
+  while (mode === 'deaf' ? !isLost() : remote.held.size > 0) await new Promise((resolve) => setImmediate(resolve))
+  expect(await bench.call('mcp__web__echo', { text: 'on' })).toEqual({ content: 'on', is_error: false })
+})
+
+test.each(['late', 'late-events'])(
+  'a call that was taken back and is never answered (%s) is left after a while',
+  async (how) => {
+    const effects = place.path(`effects-${how}`)
+    const remote = await server({ effects, mode: 'busy' })
+    await using bench = await benchOf([httpServer('web', remote.url, { startTimeoutMs: 1000 })])
+    const cancel = new AbortController()
+    const call = bench.call('mcp__web__misbehave', { how }, { signal: cancel.signal })
+    while (!existsSync(effects)) await new Promise((resolve) => setImmediate(resolve))
+    cancel.abort(new Fault('RUN_CANCELLED', { message: 'enough' }))
+    await expect(call).rejects.toMatchObject({ code: 'RUN_CANCELLED' })
+    while (remote.held.size > 0) await new Promise((resolve) => setImmediate(resolve))
+    expect(await bench.call('mcp__web__echo', { text: 'on' })).toEqual({ content: 'on', is_error: false })
+    expect(bench.news.filter(({ kind }) => kind === 'Lost')).toEqual([])
+  },
+)
+
 test('a call that is cancelled while its intent is written is not sent', async () => {
   const remote = await server()
   await using bench = await benchOf([httpServer('web', remote.url)])

@@ -39,6 +39,13 @@ export async function startHttpServer(options = {}) {
       return answer.writeHead(200).end()
     }
     if (request.method !== 'POST') return answer.writeHead(405).end()
+    if (message.method === 'notifications/cancelled' && state.mode === 'endless') {
+      held.add(answer)
+      answer.once('close', () => held.delete(answer))
+      return void answer.writeHead(202).write('and ')
+    }
+    if (message.method === 'notifications/cancelled' && state.mode === 'deaf') return
+    if (message.method === 'notifications/cancelled' && state.mode === 'busy') return answer.writeHead(202).end()
     if (message.method === 'notifications/cancelled') {
       waiting?.end(`{"jsonrpc":"2.0","id":${message.params.requestId},"result":{"content":[]}}`)
     }
@@ -125,6 +132,12 @@ export async function startHttpServer(options = {}) {
         state.mode = 'drifted'
         return say('drifted')
       default:
+        if (state.mode === 'busy') {
+          held.add(answer)
+          answer.once('close', () => held.delete(answer))
+          if (args.how === 'late-events') answer.writeHead(200, events).write(': soon\n\n')
+          return undefined
+        }
         waiting = answer.writeHead(200, json) // late: at the earliest when it is taken back
         return undefined
     }
