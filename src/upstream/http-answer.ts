@@ -7,7 +7,7 @@ import { EventStream } from '../providers/index.ts'
 import type { HttpReply } from '../world/index.ts'
 import { readMessage } from './frames.ts'
 import type { WireResponse } from './http-wire.ts'
-import { FRAME_BYTES_MAX, UNASKED_BYTES_MAX } from './limits.ts'
+import { FRAME_BYTES_MAX, UNASKED_BYTES_MAX, UNASKED_MESSAGES_MAX } from './limits.ts'
 
 export interface Answering {
   /** The id of the request that waits for its answer, or null. */
@@ -68,6 +68,7 @@ function events(reply: HttpReply, answering: Answering): ReadableStream<Uint8Arr
   const stream = new EventStream()
   const seen: Uint8Array[] = []
   let bytes = 0
+  let messages = 0
   let answered = false
   let waiting: string[] = []
   const pieces = reply.body[Symbol.asyncIterator]()
@@ -94,6 +95,8 @@ function events(reply: HttpReply, answering: Answering): ReadableStream<Uint8Arr
           controller.close()
           return
         }
+        messages += 1
+        if (messages > UNASKED_MESSAGES_MAX) throw failure('it does not stop sending')
         const message = readMessage(data)
         if (isAnswer(message) && !answered) {
           check(message, answering.asked)

@@ -4,6 +4,8 @@
 export const FRAME_BYTES_MAX = 1024 * 1024
 /** What a server may send from one call to the next: notifications and noise would else have no end. */
 export const UNASKED_BYTES_MAX = 16 * 1024 * 1024
+/** In so many messages at most: a small one costs as much work as one of a kilobyte. */
+export const UNASKED_MESSAGES_MAX = 20_000
 /** Questions of a server that we have not answered yet. Each holds something of ours until it took our answer. */
 export const ASKED_OF_US_MAX = 64
 export const TOOLS_MAX = 256

@@ -4,7 +4,7 @@ import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js'
 import { assert, Fault, messageOf } from '../core/index.ts'
 import type { Child, ChildExit, Program, World } from '../world/index.ts'
 import { FrameReader } from './frames.ts'
-import { FRAME_BYTES_MAX, GRACE_MS, UNASKED_BYTES_MAX } from './limits.ts'
+import { FRAME_BYTES_MAX, GRACE_MS, UNASKED_BYTES_MAX, UNASKED_MESSAGES_MAX } from './limits.ts'
 import { lineTeller } from './stderr-lines.ts'
 
 /** How long a child whose stdout ended may take to be gone, so that its exit can be told. */
@@ -26,6 +26,7 @@ export class StdioTransport implements Transport {
   readonly #frames = new FrameReader()
   #child: Child | null = null
   #unasked = 0
+  #unaskedMessages = 0
   #closed = false
 
   constructor(parts: StdioParts) {
@@ -38,7 +39,11 @@ export class StdioTransport implements Transport {
     child.stdin.on('error', (error) => this.#fail(`its input is closed (${messageOf(error)})`))
     child.stdout.on('error', (error) => this.#fail(`its output cannot be read (${messageOf(error)})`))
     child.stderr.on('error', () => undefined)
-    child.stdout.on('data', (chunk: Uint8Array) => this.#take(chunk))
+    child.stdout.on('data', (chunk: Uint8Array) => {
+      this.#take(chunk)
+      child.stdout.pause() // whoever else has work has a turn before the next piece
+      void this.#parts.world.clock.yield().then(() => child.stdout.resume())
+    })
     child.stdout.on('close', () => void this.#ended(child))
     child.stderr.on('data', lineTeller(this.#parts.onLine))
     if (this.#closed) await this.close() // it was given up while it started
@@ -54,7 +59,10 @@ export class StdioTransport implements Transport {
       })
     }
     // Not when we refuse what it asked of us, and not for the list of its tools, which it can make us ask for at any time.
-    if ('method' in message && 'id' in message && message.method !== 'tools/list') this.#unasked = 0
+    if ('method' in message && 'id' in message && message.method !== 'tools/list') {
+      this.#unasked = 0
+      this.#unaskedMessages = 0
+    }
     const { stdin } = this.#child
     await new Promise<void>((resolve, reject) => {
       stdin.write(text, (error) => (error ? reject(error) : resolve()))
@@ -70,9 +78,11 @@ export class StdioTransport implements Transport {
     if (this.#closed) return
     this.#unasked += chunk.length
     try {
-      if (this.#unasked > UNASKED_BYTES_MAX)
+      const values = this.#frames.push(chunk)
+      this.#unaskedMessages += values.length
+      if (this.#unasked > UNASKED_BYTES_MAX || this.#unaskedMessages > UNASKED_MESSAGES_MAX)
         throw new Fault('PAYLOAD_TOO_LARGE', { message: 'it does not stop sending' })
-      for (const value of this.#frames.push(chunk)) {
+      for (const value of values) {
         if (!this.#closed) this.onmessage?.(this.#parts.parse(value))
       }
     } catch (error) {

@@ -73,6 +73,7 @@ test.each([
   ['page', 'something else than JSON or events'],
   ['no-answer', 'ended without an answer'],
   ['forgets', 'the status 404'],
+  ['babbles', 'does not stop sending'],
 ])(
   'a server that answers in the way "%s" leaves the call unknown; it is initialised again, and the call is not repeated',
   async (how, reason) => {

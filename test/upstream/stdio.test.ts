@@ -22,6 +22,7 @@ test.each([
   ['garbage', 'is no message'],
   ['no-result', 'has not the form of a result'],
   ['exits', 'it exited with code 7'],
+  ['babbles', 'it does not stop sending'],
   ['floods', 'it asks more than it takes answers to'],
   ['too-long', 'longer than 1048576 bytes'],
 ])(

@@ -121,6 +121,8 @@ export async function startHttpServer(options = {}) {
         const one = event({ id, result: { content: [{ type: 'text', text: 'one' }] } })
         return answer.writeHead(200, events).end(one + one)
       }
+      case 'babbles':
+        return answer.writeHead(200, events).end(event({ method: 'a' }).repeat(30_000))
       case 'holds': // answers, and never ends the stream
         held.add(answer)
         answer.once('close', () => held.delete(answer))

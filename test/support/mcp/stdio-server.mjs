@@ -63,6 +63,7 @@ const WAYS = {
   floods: () => {
     for (let ask = 0; ask < 1000; ask += 1) send({ id: `ask-${ask}`, method: 'ping' })
   },
+  babbles: () => write('{"jsonrpc":"2.0","method":"a"}\n'.repeat(30_000)),
   storms: (id) => {
     listed = 0
     let changes = 0
