@@ -1,7 +1,8 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { PassThrough, Readable } from 'node:stream'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Cli } from '../../src/cli/cli.ts'
+import { toolServerVariables } from '../../src/cli/mcp/variables.ts'
 import { run } from '../../src/cli/program.ts'
 import { nodeWorld } from '../../src/world/index.ts'
 import { type DemoProject, demoProject, inProcess, jsonLines, startUp } from '../support/cli.ts'
@@ -144,6 +145,12 @@ test('what a server calls its tools, and what it says of them, looks like nothin
   expect(lines.filter((line) => line.length > 80)).toEqual([])
   expect(lines.filter((line) => /^\s*mcp__desk__echo/.test(line))).toEqual([])
   expect(lines.filter((line) => line.includes('mcp__desk__echo'))).toEqual([expect.stringMatching(/^ {2}\+ {3}\| /)])
+})
+
+test('of .env a tool server gets keys of APIs only, and what is for the runtime itself stays there', async () => {
+  writeFileSync(project.of('.env'), 'DESK_API_KEY=a\nSYMBIONT_MASTER_KEY=b\nSYMBI_HTTP_DESK=c\n', { mode: 0o600 })
+  expect(await toolServerVariables({ world: nodeWorld(), env }, project.path)).toEqual({ ...env, DESK_API_KEY: 'a' })
+  rmSync(project.of('.env'))
 })
 
 test('a configuration that cannot be understood is refused with its line', async () => {

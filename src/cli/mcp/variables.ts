@@ -9,5 +9,7 @@ export async function toolServerVariables(
   { world, env }: { world: World } & Pick<Cli, 'env'>,
   root: string,
 ): Promise<Variables> {
-  return { ...(await readEnvFile(world, root)).variables, ...env }
+  const { variables } = await readEnvFile(world, root)
+  const keys = Object.entries(variables).filter(([name]) => name.endsWith('_API_KEY')) // the others are not for servers
+  return { ...Object.fromEntries(keys), ...env }
 }
