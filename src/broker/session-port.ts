@@ -5,7 +5,7 @@ import type { BrokerCall, CallOptions, GovernedToolSession, IdentifiedOutcome } 
 /** The part of a governed session that a client can reach. The admission of the host's own action is not in it. */
 export type ClientSession = Pick<
   GovernedToolSession,
-  'definitions' | 'principal' | 'ended' | 'failureReason' | 'call' | 'close'
+  'definitions' | 'permitted' | 'principal' | 'ended' | 'failureReason' | 'call' | 'close'
 >
 
 /** Calls that come with an id of the caller, each of which happens at most once. */

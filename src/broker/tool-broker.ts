@@ -74,12 +74,15 @@ export class ToolBroker {
         jsonSchemaValidator: { getValidator: noSchemas },
       },
     )
-    const tools = [...session.definitions, ...(held === null ? [] : approvalTools())].map((tool) => ({
-      name: tool.name,
-      description: tool.description,
-      inputSchema: { ...tool.parameters, type: 'object' as const },
+    const own = held === null ? [] : approvalTools()
+    // asked each time: policies change while a session lives
+    server.setRequestHandler(ListToolsRequestSchema, async (_, { signal }) => ({
+      tools: [...(await session.permitted(signal)), ...own].map(({ name, description, parameters }) => ({
+        name,
+        description,
+        inputSchema: { ...parameters, type: 'object' as const },
+      })),
     }))
-    server.setRequestHandler(ListToolsRequestSchema, () => ({ tools }))
     server.setRequestHandler(CallToolRequestSchema, async (_, { requestId, signal, sendNotification }) => {
       const tell = (token: string | number) => (progress: number, message: string) => {
         const params = { progressToken: token, progress, message }
@@ -170,7 +173,7 @@ export class ToolBroker {
         asked.invocation === null || identified === null
           ? this.#shown(await session.call(call, signal, options))
           : this.#shownOnce(await identified.call(asked.invocation, call, signal, options))
-      return session.definitions.some(({ name }) => name === asked.name) ? result : this.#unknownTool(asked.name)
+      return session.definitions.some(({ name }) => name === asked.name) ? result : await this.#unknownTool(asked.name)
     } finally {
       leave()
     }
@@ -187,8 +190,9 @@ export class ToolBroker {
     return identifiedResult(outcome)
   }
 
-  #unknownTool(name: string): ToolResult {
-    const names = this.#parts.session.definitions.map((tool) => tool.name)
+  async #unknownTool(name: string): Promise<ToolResult> {
+    const names = (await this.#parts.session.permitted()).map((tool) => tool.name)
+    if (names.length === 0) names.push('none that policy permits')
     const shown = names.length > 20 ? [...names.slice(0, 20), `and ${names.length - 20} more`] : names
     return failure(
       'TOOL_UNKNOWN',

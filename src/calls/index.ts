@@ -16,4 +16,4 @@ export {
   type ToolContract,
 } from './prepared-call.ts'
 export { authorizationBinding, type RunContext, runKeyOf, sessionBinding } from './run-context.ts'
-export type { EffectHandle, ExecutionScope, Toolbox } from './toolbox.ts'
+export type { ActionName, EffectHandle, ExecutionScope, Toolbox } from './toolbox.ts'

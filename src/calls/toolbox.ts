@@ -8,6 +8,12 @@ import type { AuthorisedCall } from './grant.ts'
 import type { PreparedCall } from './prepared-call.ts'
 import type { RunContext } from './run-context.ts'
 
+/** An action as policy names it, such as `Action::"tool_call::read_file"`. */
+export interface ActionName {
+  readonly type: string
+  readonly id: string
+}
+
 export interface Toolbox {
   /** Throws `CONFIG_INVALID` when it cannot work at all. Asked once a run, before its first call. */
   validate(): void
@@ -24,6 +30,13 @@ export interface Toolbox {
    * Asked after preparation and before any approval, and again when the grant is issued. It can only refuse.
    */
   restrict(call: PreparedCall, run: RunContext): string | null
+  /**
+   * For lists of tools, before there is a call: false only when `restrict` refuses every call of this tool, whatever its
+   * arguments. It decides nothing. Without it, true.
+   */
+  mayPass?(name: string): boolean
+  /** The one action as which policy judges every call of this tool; null where calls of it may differ. Without it, null. */
+  actionOf?(name: string): ActionName | null
   /**
    * Executes authorised calls, one observation for each, each with its call id. Must observe the signal. A failure is an
    * observation with `is_error`; a throw means that the outcome is unknown.

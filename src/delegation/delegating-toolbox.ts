@@ -52,6 +52,8 @@ export function delegatingToolbox(inner: Toolbox, registry: AgentRegistry): Dele
       if (refusal === null) passed.add(call)
       return refusal
     },
+    mayPass: (name) => name === DELEGATE_TOOL || (inner.mayPass?.(name) ?? true),
+    actionOf: (name) => (name === DELEGATE_TOOL ? null : (inner.actionOf?.(name) ?? null)), // one for each target
     execute: (calls, scope, signal) => inner.execute(calls, scope, signal),
     cancelRun: (runKey, deadlineMs) => inner.cancelRun(runKey, deadlineMs),
     cleanUp: (runKey) => inner.cleanUp(runKey),

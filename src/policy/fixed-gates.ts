@@ -7,7 +7,7 @@ import { type Decision, deny, type Gate, type GateQuestion, withoutApprover } fr
 
 /** Where no policy is configured: nothing takes effect, and the agent may still answer. */
 export function failClosedGate(): Gate {
-  return fixedGate('fail-closed', ({ call }) => failClosed(call))
+  return { ...fixedGate('fail-closed', ({ call }) => failClosed(call)), mayAllow: none }
 }
 
 /** What that gate decides about a call. */
@@ -36,8 +36,10 @@ export function toolFilterGate(names: Iterable<string>): Gate {
 
 /** Where policies exist but cannot be used: replies are denied as well. `detail` is for operators only. */
 export function denyEverythingGate(reason: string, detail: readonly string[] = []): Gate {
-  return fixedGate('deny-everything', () => deny(reason, [], detail))
+  return { ...fixedGate('deny-everything', () => deny(reason, [], detail)), mayAllow: none }
 }
+
+const none: NonNullable<Gate['mayAllow']> = async (actions) => actions.map(() => false)
 
 const ALLOW: Decision = Object.freeze({ kind: 'Allow', policies: Object.freeze([]) })
 

@@ -2,7 +2,7 @@
  * The gate's contract: one question about approval, one about policy. Every gate answers from what the runtime knows, and
  * every doubt is a Deny with a reason of its own (law 5).
  */
-import { type Approval, type PreparedCall, type RunContext, sessionBinding } from '../calls/index.ts'
+import { type ActionName, type Approval, type PreparedCall, type RunContext, sessionBinding } from '../calls/index.ts'
 import type { Hash, Timestamp } from '../core/index.ts'
 import type { ProposedAction } from '../events/index.ts'
 
@@ -69,6 +69,20 @@ export interface Gate {
    * call that policy denies anyway. Without it, a person is asked first.
    */
   preview?(question: GateQuestion, signal: AbortSignal): Promise<Decision>
+  /**
+   * For lists of tools, before there is a call: for each of these actions of tools, in order, false only when no call of it can be
+   * allowed at the moment, whoever asks, with whatever arguments and approval. It decides nothing. Without it, true.
+   */
+  mayAllow?(actions: readonly ActionName[], signal: AbortSignal): Promise<readonly boolean[]>
+}
+
+/** What a gate says of these actions; true of each where it says nothing. */
+export async function mayAllow(
+  gate: Gate,
+  actions: readonly ActionName[],
+  signal: AbortSignal,
+): Promise<readonly boolean[]> {
+  return (await gate.mayAllow?.(actions, signal)) ?? actions.map(() => true)
 }
 
 /**

@@ -33,6 +33,7 @@ export {
   type Gate,
   type GateQuestion,
   heldBinding,
+  mayAllow,
   withoutApprover,
 } from './gate.ts'
 export {

@@ -26,6 +26,7 @@ import { endSession } from './ending.ts'
 import { type ExternalGuard, externalGuard, recordExternal } from './external.ts'
 import { admitHostAction } from './host-admission.ts'
 import { type CallIdentity, makeIdentifiedCall } from './identified-call.ts'
+import { permittedTools } from './permitted.ts'
 import { begin } from './start.ts'
 import { SessionState } from './state.ts'
 
@@ -76,6 +77,14 @@ export class GovernedToolSession implements Disposable {
   /** The tools that the client may name. */
   get definitions(): readonly ToolDefinition[] {
     return this.#state.config.tool_definitions ?? []
+  }
+
+  /**
+   * Of these, the ones of which some call may be allowed at the moment: for a list of tools. What it leaves out may be called
+   * all the same, and is judged like every other call. It decides nothing, counts as no call and waits for none.
+   */
+  permitted(signal: AbortSignal = NEVER): Promise<readonly ToolDefinition[]> {
+    return permittedTools(this.#state.setup, this.definitions, signal)
   }
 
   get principal(): AgentId {

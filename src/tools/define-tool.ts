@@ -51,6 +51,7 @@ export function defineTool<S extends z.ZodType>(spec: ToolSpec<S>): Tool {
   return Object.freeze({
     definition,
     contract,
+    oneAction: true,
     resolve: (args: JsonObject): Resolution => ({ arguments: settledInput(definition, input, args), resolved }),
     run: async (args: JsonObject, call: TypedCall) => await run.call(spec, parsed(definition, input, args), call),
   })

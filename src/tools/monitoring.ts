@@ -50,6 +50,7 @@ const AGENT_STATUS: ToolDefinition = {
 function agentStatus(api: RuntimeApi): Tool {
   return {
     definition: AGENT_STATUS,
+    oneAction: true,
     resolve: aboutAgent,
     run: ({ agent_id }, { signal }) => answerOf(() => api.getAgentStatus(parseId('agent', agent_id), signal)),
   }

@@ -12,6 +12,11 @@ export interface Tool {
   /** What policy judges. Default: `Action::"tool_call::<name>"` on `Resource::"default"`. */
   readonly contract?: ToolContract
   /**
+   * True: every contract that `resolve` gives has the action of `contract`, and a call with another one is refused. Only then,
+   * or without `resolve`, can a list of tools leave out one that no policy permits.
+   */
+  readonly oneAction?: true
+  /**
    * Says, before policy, what these arguments stand for. No effect may happen here. A throw is a denial; a Fault's message
    * is what the model is told.
    */

@@ -6,6 +6,7 @@
  * schema, and all of it is frozen (law 8). Leaves execution to `batch.ts`, and grants to dispatch.
  */
 import {
+  type ActionName,
   assertAuthorised,
   checkArguments,
   defaultContract,
@@ -57,6 +58,8 @@ export function toolbox(parts: ToolboxParts, world: Pick<World, 'clock'>): Toolb
     context: () => context,
     prepare: (action, offered) => prepare(action, offered, shelf),
     restrict: () => null,
+    mayPass: () => true,
+    actionOf: (name) => actionOf(shelf.get(name)),
     async execute(calls, scope, signal) {
       for (const call of calls) assertAuthorised(call) // all of them before the first effect (law 8)
       return performBatch(calls, scope, means, signal)
@@ -93,6 +96,9 @@ function prepare(
   check(proposed)
   const resolution = resolve(shelved.tool, proposed)
   if (resolution.arguments !== undefined) check(resolution.arguments)
+  if (shelved.tool.oneAction === true && !hasActionOf(resolution.contract ?? shelved.contract, shelved.contract)) {
+    throw refused(name, 'it came to another action than its tool promises', 'Report this to the author of the tool')
+  }
   const settled = resolution.arguments ?? proposed
   return preparedCall({
     action: { ToolCall: { call_id, name, arguments: canonical(settled) } },
@@ -100,6 +106,15 @@ function prepare(
     contract: resolution.contract ?? shelved.contract,
     resolved: resolution.resolved ?? {},
   })
+}
+
+function actionOf(shelved: Shelved | undefined): ActionName | null {
+  if (shelved === undefined || (shelved.tool.resolve !== undefined && shelved.tool.oneAction !== true)) return null
+  return { type: shelved.contract.action_type, id: shelved.contract.action_id }
+}
+
+function hasActionOf(resolved: ToolContract, own: ToolContract): boolean {
+  return resolved.action_type === own.action_type && resolved.action_id === own.action_id
 }
 
 /** A copy, because a tool could keep what it returned and change it after the gate has judged it. */

@@ -53,6 +53,7 @@ export function upstreamTool(upstream: CallPlace, pinned: Definition, pinnedDige
   return {
     definition,
     contract: contractOf(server, definition.name, pinnedDigest),
+    oneAction: true,
     resolve: (args) => {
       const hindrance = upstream.hindrance(pinned.name)
       if (hindrance !== null) throw hindrance

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { hexHash } from '../../src/core/index.ts'
 import type { Tool } from '../../src/runtime/index.ts'
 import { recordedTool } from '../../src/testing/index.ts'
-import { brokered, expectAccounted, type ToolAnswer, textOf } from '../support/mcp-client.ts'
+import { brokered, expectAccounted, projectOf, type ToolAnswer, textOf } from '../support/mcp-client.ts'
 
 const CITY = {
   type: 'object',
@@ -89,6 +89,52 @@ describe('the official client', () => {
     const other = await stranger.client()
     expect(((await other.callTool({ name: 'weather' })) as ToolAnswer).isError).toBe(true)
     expect(weather.ran).toHaveLength(1)
+  })
+})
+
+describe('the list of tools', () => {
+  const names = (tools: readonly { readonly name: string }[]): readonly string[] => tools.map(({ name }) => name)
+
+  test('shows the permitted subset: what policy can never allow is left out, and denied when it is called', async () => {
+    const [weather, refund] = [recordedTool('weather'), recordedTool('refund')]
+    const source = 'agent clerk() { policy only { allow: ["weather", "refund", "system_health"] } }'
+    const policy =
+      'permit(principal, action in [Action::"tool_call::weather", Action::"tool_call::list_agents"], resource);'
+    await using broker = await brokered({ tools: [weather, refund], source, policy })
+    const client = await broker.client()
+    expect(names((await client.listTools()).tools)).toEqual(['weather'])
+    for (const name of ['refund', 'list_agents']) {
+      const result = (await client.callTool({ name })) as ToolAnswer
+      expect(result.structuredContent).toMatchObject({ code: 'POLICY_DENIED' })
+    }
+    const unknown = (await client.callTool({ name: 'nothing' })) as ToolAnswer
+    expect(unknown.structuredContent).toMatchObject({ hint: 'Nothing was executed. The tools are: weather' })
+    expect(refund.ran).toEqual([])
+  })
+
+  test('shows a tool whose calls depend on arguments, on the time, or on an approval', async () => {
+    const source = `agent clerk() { policy some {
+      allow: "weather" if invocation.arguments.city == "Ghent"
+      allow: "refund"
+      deny: "refund" if invocation.arguments.cents > 100
+    } }`
+    const policy = `permit(principal, action == Action::"tool_call::weather", resource) when { context has never };
+      permit(principal, action, resource) when { context.has_human_approval };`
+    await using broker = await brokered({ tools: [recordedTool('weather'), recordedTool('refund')], source, policy })
+    const client = await broker.client()
+    expect(names((await client.listTools()).tools)).toEqual(['weather', 'refund'])
+  })
+
+  test('follows the policies while the session lives', async () => {
+    using project = projectOf(
+      'agent clerk() {}',
+      'permit(principal, action == Action::"tool_call::weather", resource);',
+    )
+    await using broker = await brokered({ project, tools: [recordedTool('weather'), recordedTool('refund')] })
+    const client = await broker.client()
+    expect(names((await client.listTools()).tools)).toEqual(['weather'])
+    project.policy('more', 'permit(principal, action == Action::"tool_call::refund", resource);')
+    expect(names((await client.listTools()).tools)).toEqual(['weather', 'refund'])
   })
 })
 

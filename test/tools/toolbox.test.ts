@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { spend, type Toolbox } from '../../src/calls/index.ts'
+import { defaultContract, spend, type Toolbox } from '../../src/calls/index.ts'
 import { Bug, canonical, Fault, type JsonObject } from '../../src/core/index.ts'
 import type { Observation, ToolEffect } from '../../src/events/index.ts'
 import { openBreakers, type Tool, type ToolAnswer, toolbox } from '../../src/tools/index.ts'
@@ -117,6 +117,20 @@ describe('prepare()', () => {
     expect(call).toMatchObject({ arguments: { path: 'a' }, resolved: { file: 'x' } })
     const bad = toolbox({ tools: [{ ...lower, resolve: () => ({ arguments: { path: 1 } }) }] }, world)
     expect(() => prepared(bad, 'read', '{"path":"A"}')).toThrow(expect.objectContaining({ code: 'CALL_INVALID' }))
+  })
+
+  test('a tool that promises one action is refused another one, and only such a promise is told before a call', () => {
+    const other: Tool = {
+      ...tool('send', idle),
+      resolve: () => ({
+        contract: { ...defaultContract(tool('send', idle).definition), action_id: 'tool_call::other' },
+      }),
+    }
+    const box = toolbox({ tools: [{ ...other, oneAction: true }] }, world)
+    expect(box.actionOf?.('send')).toEqual({ type: 'Action', id: 'tool_call::send' })
+    expect(() => prepared(box, 'send', '{}')).toThrow(/another action/)
+    expect(toolbox({ tools: [other] }, world).actionOf?.('send')).toBeNull()
+    expect(toolbox({ tools: [tool('send', idle)] }, world).actionOf?.('other')).toBeNull()
   })
 
   test('a tool that keeps what it resolved cannot change it after the call was judged', () => {

@@ -2,7 +2,7 @@
  * The gate that waits for a person (8.5): for chats and runs, where the asker can. The inner gate still judges what was
  * approved, and answers alone where no approval is needed.
  */
-import type { ApprovalAnswer, Gate, GateQuestion } from '../gate.ts'
+import { type ApprovalAnswer, type Gate, type GateQuestion, mayAllow } from '../gate.ts'
 import { giveApproval } from './give-approval.ts'
 import { approvalNeed } from './held-call.ts'
 import { refusedInVain } from './in-vain.ts'
@@ -29,6 +29,7 @@ export function escalationGate(inner: Gate, queue: ApprovalQueue, options: Escal
       return (await refusedInVain(inner, question, signal)) ?? (await ask(queue, options, need, question, signal))
     },
     decide: (question, signal) => inner.decide(question, signal),
+    mayAllow: (actions, signal) => mayAllow(inner, actions, signal),
   }
 }
 

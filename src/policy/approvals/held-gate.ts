@@ -4,7 +4,7 @@
  * bound to its own fingerprint and spent once (design 5). The inner gate still judges what was approved.
  */
 
-import type { ApprovalAnswer, Gate, GateQuestion } from '../gate.ts'
+import { type ApprovalAnswer, type Gate, type GateQuestion, mayAllow } from '../gate.ts'
 import { giveApproval } from './give-approval.ts'
 import type { HeldAction } from './held-action.ts'
 import { approvalNeed } from './held-call.ts'
@@ -37,6 +37,7 @@ export function heldGate(inner: Gate, queue: ApprovalQueue, options: HeldOptions
       return held.kind === 'Held' ? pending(held.action) : { kind: 'Refused', reason: held.reason }
     },
     decide: (question, signal) => inner.decide(question, signal),
+    mayAllow: (actions, signal) => mayAllow(inner, actions, signal),
   }
 }
 

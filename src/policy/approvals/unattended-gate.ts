@@ -1,5 +1,5 @@
 /** The gate where nobody can approve: what needs an approval is refused, and the operator's list counts as ever. */
-import type { Gate } from '../gate.ts'
+import { type Gate, mayAllow } from '../gate.ts'
 import { approvalNeed } from './held-call.ts'
 
 export function unattendedGate(inner: Gate, tools: readonly string[]): Gate {
@@ -12,5 +12,6 @@ export function unattendedGate(inner: Gate, tools: readonly string[]): Gate {
       return { kind: 'Refused', reason: `${need}, and no approver is configured` }
     },
     decide: (question, signal) => inner.decide(question, signal),
+    mayAllow: (actions, signal) => mayAllow(inner, actions, signal),
   }
 }

@@ -4,6 +4,7 @@
  * ([D3]); an escalation gate wraps it and asks one.
  */
 
+import type { ActionName } from '../../calls/index.ts'
 import { type ApprovalAnswer, type Decision, deny, type Gate, type GateQuestion, withoutApprover } from '../gate.ts'
 import { decisionOf, wordsFor } from './cedar-decision.ts'
 import { type CedarEngine, sharedEngine } from './cedar-engine.ts'
@@ -62,6 +63,11 @@ class Cedar implements CedarGate {
 
   async preview(question: GateQuestion, signal: AbortSignal): Promise<Decision> {
     return this.#judged(question, signal, true)
+  }
+
+  async mayAllow(actions: readonly ActionName[]): Promise<readonly boolean[]> {
+    const open = this.#warn !== null && this.activeCount() === 0
+    return actions.map((action) => open || this.#judge.mayPermit(action))
   }
 
   list(): readonly PolicyEntry[] {

@@ -5,7 +5,7 @@
  * and when that fails the old one is put back. Leaves to gates what a verdict means for a call.
  */
 import { assert, Fault, isFault, messageOf } from '../../core/index.ts'
-import type { CedarEngine, CedarError, CedarRequest, Slot } from './cedar-engine.ts'
+import type { CedarEngine, CedarError, CedarName, CedarRequest, Slot } from './cedar-engine.ts'
 import { compileSet, EMPTY_SET, type Policy, type PolicyEntry, type PolicySet } from './policy-set.ts'
 import { type SliceBounds, type Slices, sliceByAction } from './slices.ts'
 
@@ -75,6 +75,15 @@ export class Judge implements Disposable {
     } catch (error) {
       return { kind: 'Failed', message: messageOf(error) }
     }
+  }
+
+  /** False only when no policy of the set can permit a request with this action, whatever else is in it. */
+  mayPermit(action: CedarName): boolean {
+    const { sets, setFor } = this.#slices
+    return (sets[setFor(action)] ?? []).some(({ json, actions }) => {
+      if (json.effect !== 'permit') return false
+      return actions === null || actions.some(({ type, id }) => type === action.type && id === action.id)
+    })
   }
 
   [Symbol.dispose](): void {

@@ -9,12 +9,13 @@
  * - Policies that all disappear deny everything, replies included: whether somebody revoked them or a mount was lost, the
  *   answer must not become wider than it was. A folder that never had policies is the ordinary fail-closed default.
  */
+import type { ActionName } from '../../calls/index.ts'
 import { type Fault, instantOf, isFault } from '../../core/index.ts'
 import type { World } from '../../world/index.ts'
 import { type CedarGate, cedarGate } from '../cedar/cedar-gate.ts'
 import type { PolicyEntry } from '../cedar/policy-set.ts'
 import { denyEverythingGate, failClosedGate, permissiveGate } from '../fixed-gates.ts'
-import { type ApprovalAnswer, type Decision, deny, type Gate, type GateQuestion } from '../gate.ts'
+import { type ApprovalAnswer, type Decision, deny, type Gate, type GateQuestion, mayAllow } from '../gate.ts'
 import { type LoadOptions, unusableGate } from './load-policies.ts'
 import { type PolicyReading, readPolicyFolder } from './policy-folder.ts'
 
@@ -92,6 +93,11 @@ class Watched implements WatchedGate {
     await this.refresh()
     if (signal.aborted) return deny('the question was cancelled before policy answered')
     return (await this.#inner.preview?.(question, signal)) ?? { kind: 'Allow', policies: [] }
+  }
+
+  async mayAllow(actions: readonly ActionName[], signal: AbortSignal): Promise<readonly boolean[]> {
+    await this.refresh()
+    return await mayAllow(this.#inner, actions, signal)
   }
 
   /** After this, what answers was read after the call began, or is known to be unchanged. */

@@ -58,6 +58,18 @@ export function evaluateInline(policy: InlinePolicy, question: InlineQuestion): 
   return { kind: 'Pass', blocks }
 }
 
+/**
+ * True only when every call of this effect is refused, whatever its arguments and its context: a block has a rule without a
+ * condition that denies it, or has `allow` rules of which none names it. What depends on a condition is not certain.
+ */
+export function refusesEvery(policy: InlinePolicy, effect: string): boolean {
+  return policy.blocks.some(({ rules }) => {
+    const named = rules.filter((rule) => names(rule, effect))
+    if (named.some((rule) => rule.effect === 'deny' && rule.condition === null)) return true
+    return rules.some((rule) => rule.effect === 'allow') && !named.some((rule) => rule.effect === 'allow')
+  })
+}
+
 /** The question that a prepared call of a run is. */
 export function questionOf(call: PreparedCall, run: Pick<RunContext, 'agent_id' | 'trusted_context'>): InlineQuestion {
   return {
@@ -101,11 +113,15 @@ function judgeBlock({ name, rules: all }: PolicyBlock, effect: string, subject: 
 }
 
 function judgeRule(number: number, rule: PolicyRule, effect: string, subject: Subject): RuleTrace {
-  const { selector, condition } = rule
-  const matched = typeof selector === 'boolean' ? selector : selector.some(({ text }) => text === effect)
+  const { condition } = rule
+  const matched = names(rule, effect)
   const reads: Read[] = []
   const answer = matched && condition !== null ? answerOf(condition, subject, reads) : null
   return { number, rule, matched, answer, reads }
+}
+
+function names({ selector }: PolicyRule, effect: string): boolean {
+  return typeof selector === 'boolean' ? selector : selector.some(({ text }) => text === effect)
 }
 
 const NAME_CHARACTERS_MAX = 256

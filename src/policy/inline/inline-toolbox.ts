@@ -17,7 +17,10 @@ import {
 } from '../../calls/index.ts'
 import { canonical, deepFreeze, Fault, type Json, type JsonObject } from '../../core/index.ts'
 import type { InlinePolicy } from '../../dsl/index.ts'
-import { evaluateInline, questionOf } from './evaluate-inline.ts'
+import { evaluateInline, questionOf, refusesEvery } from './evaluate-inline.ts'
+
+/** A call of it is judged as `delegate::<target>`, so its name says nothing about what is refused. */
+const DELEGATE_TOOL = 'delegate'
 
 /** Throws `CONFIG_INVALID` when the tools inside are restricted by another agent's policy already. */
 export function restrictedBy(inner: Toolbox, policy: InlinePolicy): Toolbox {
@@ -59,6 +62,8 @@ export function restrictedBy(inner: Toolbox, policy: InlinePolicy): Toolbox {
       if (refusal === null) passed.add(call)
       return refusal
     },
+    mayPass: (name) => (inner.mayPass?.(name) ?? true) && (name === DELEGATE_TOOL || !refusesEvery(policy, name)),
+    actionOf: (name) => inner.actionOf?.(name) ?? null,
     async execute(calls, scope, signal) {
       for (const call of calls) assertOwn(call, passed) // all of them before the first effect
       return inner.execute(calls, scope, signal)

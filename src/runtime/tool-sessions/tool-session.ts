@@ -37,6 +37,8 @@ export interface ToolSession extends AsyncDisposable {
   readonly principal: AgentId
   /** The tools that the client may name. */
   readonly definitions: readonly ToolDefinition[]
+  /** Of these, the ones of which policy may allow some call at the moment, for a list of tools. It decides nothing. */
+  permitted(signal?: AbortSignal): Promise<readonly ToolDefinition[]>
   readonly audit: AuditReference
   /** Aborted when the session takes no more calls. */
   readonly ended: AbortSignal
@@ -79,6 +81,10 @@ class StartedSession implements ToolSession {
 
   get definitions(): readonly ToolDefinition[] {
     return this.#session.definitions
+  }
+
+  permitted(signal?: AbortSignal): Promise<readonly ToolDefinition[]> {
+    return this.#session.permitted(signal)
   }
 
   get principal(): AgentId {

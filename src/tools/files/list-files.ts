@@ -32,6 +32,7 @@ export function listFilesTool(roots: Roots, world: Pick<World, 'files'>): Tool {
   }
   return {
     definition,
+    oneAction: true,
     resolve: (args) =>
       fileResolution(definition, locate('list_files', String(args.path), roots), { depth: 1, ...args }),
     run: (args, { signal }) => answered(() => listed(args, roots, world, signal)),

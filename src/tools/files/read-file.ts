@@ -35,6 +35,7 @@ export function readFileTool(roots: Roots, world: Pick<World, 'files'>): Tool {
   }
   return {
     definition,
+    oneAction: true,
     resolve: (args) =>
       fileResolution(definition, locate('read_file', String(args.path), roots), {
         offset: 0,

@@ -45,6 +45,7 @@ export function searchFilesTool(roots: Roots, world: Pick<World, 'files'>): Tool
   }
   return {
     definition,
+    oneAction: true,
     resolve: (args) =>
       fileResolution(definition, locate('search_files', String(args.path), roots), { ignore_case: false, ...args }),
     run: (args, { signal }) => answered(() => searched(args, roots, world, signal)),

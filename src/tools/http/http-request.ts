@@ -28,6 +28,7 @@ export function httpRequestTool(
   const definition = definitionFor(known)
   return {
     definition,
+    oneAction: true,
     resolve: (args) => resolution(definition, args, known),
     run: async (args, call) => {
       const { origin, url } = target(args, known)

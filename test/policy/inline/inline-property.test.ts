@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { JsonObject } from '../../../src/core/index.ts'
 import { evaluateInline } from '../../../src/policy/index.ts'
+import { refusesEvery } from '../../../src/policy/inline/evaluate-inline.ts'
 import { policyIn } from '../../support/inline-policy.ts'
 import {
   type NaiveCondition,
@@ -79,6 +80,21 @@ test('an inline policy decides as a plain reading of the rules does, and by the 
     { numRuns: 1200 },
   )
   expect(Math.min(passed, refused)).toBeGreaterThan(100) // so that both answers were really tried
+}, 60_000)
+
+test('an effect that is said to be always refused is refused, whatever the arguments and the context are', () => {
+  let certain = 0
+  fc.assert(
+    fc.property(policy, fc.constantFrom(...EFFECTS), data, (blocks, effect, { principal, args, mode }) => {
+      const compiled = policyIn(sourceOf(blocks))
+      if (!refusesEvery(compiled, effect)) return
+      certain += 1
+      const subject = { principal, invocation: { arguments: args }, context: { mode } }
+      expect(evaluateInline(compiled, { effect, ...subject }).kind).toBe('Refuse')
+    }),
+    { numRuns: 600 },
+  )
+  expect(certain).toBeGreaterThan(50)
 }, 60_000)
 
 function sourceOf(blocks: NaivePolicy): string {
