@@ -24,6 +24,7 @@ export const OUTPUT_BYTES_MAX = 256 * 1024
 export const APPROVAL_STATUS = 'approval_status'
 export const CALL_WITH_APPROVAL = 'call_with_approval'
 
+const MESSAGE_UNITS_MAX = 8 * 1024
 const PENDING: Code = 'APPROVAL_PENDING'
 
 /** Of a call with an id of the caller: whatever it is, it is the one answer of that id. */
@@ -84,7 +85,7 @@ export function refusal(error: Fault): ToolResult {
 }
 
 export function failure(code: Code, message: string, hint?: string, status: string = 'refused'): ToolResult {
-  const said = cutText(message, 8 * 1024)
+  const said = cutText(message, MESSAGE_UNITS_MAX)
   return {
     content: [text(hint === undefined ? `${code}: ${said}` : `${code}: ${said}\nhint: ${hint}`)],
     isError: true,
@@ -116,7 +117,14 @@ function unknown(content: string): ToolResult {
   return {
     content: [text(`CALL_UNCONFIRMED: ${shown}\nhint: ${hint}`)],
     isError: true,
-    structuredContent: { status: 'unknown', outcome: 'unknown', code: 'CALL_UNCONFIRMED', hint },
+    // a client that shows the model this alone must not lose what the tool said
+    structuredContent: {
+      status: 'unknown',
+      outcome: 'unknown',
+      code: 'CALL_UNCONFIRMED',
+      message: cutText(content.toWellFormed(), MESSAGE_UNITS_MAX),
+      hint,
+    },
     ...(meta === null ? {} : { _meta: meta }),
   }
 }

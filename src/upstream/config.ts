@@ -50,7 +50,15 @@ interface Where {
   readonly path: readonly string[]
 }
 
-const COMMON = ['transport', 'expose', 'risk', 'approval', 'start_timeout_seconds', 'call_timeout_seconds']
+const COMMON = [
+  'transport',
+  'expose',
+  'risk',
+  'approval',
+  'error_answers',
+  'start_timeout_seconds',
+  'call_timeout_seconds',
+]
 const STDIO = ['command', 'args', 'env', 'env_from', 'cwd']
 const HTTP = ['url', 'headers_env']
 
@@ -76,6 +84,7 @@ function serverIn(where: Where, name: string, table: unknown): UpstreamServer {
     expose: member('expose', read.expose),
     risk: member('risk', read.oneOf('medium', 'low', 'medium', 'high')),
     approval: member('approval', read.yes),
+    errorAnswers: member('error_answers', read.oneOf('unknown', 'unknown', 'known')),
     startTimeoutMs: member('start_timeout_seconds', read.seconds(START_TIMEOUT_SECONDS, 120)) * 1000,
     callTimeoutMs: member('call_timeout_seconds', read.seconds(CALL_TIMEOUT_SECONDS, 3600)) * 1000,
   }

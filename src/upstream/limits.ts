@@ -13,8 +13,11 @@ export const SCHEMA_BYTES_MAX = 64 * 1024
 export const DESCRIPTION_BYTES_MAX = 16 * 1024
 /** All definitions of one server together. */
 export const DEFINITIONS_BYTES_MAX = 1024 * 1024
-/** What is kept of the text of an answer. */
-export const RESULT_BYTES_MAX = 256 * 1024
+/**
+ * What is kept of the text of an answer. With what is said around it, it fits into the 256 KiB that a tool client is shown: cut
+ * a second time, an answer would lose the notice of the first cut.
+ */
+export const RESULT_BYTES_MAX = 255 * 1024
 /** Levels of JSON in a message. */
 export const DEPTH_MAX = 64
 export const STDERR_LINE_MAX = 1024

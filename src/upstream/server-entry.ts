@@ -10,6 +10,11 @@ export interface ServerEntry {
   readonly risk: Risk
   /** Every call needs a person's approval. */
   readonly approval: boolean
+  /**
+   * What an answer with `isError` is. `unknown`: an error, after which nobody knows what the call did. `known`: the operator
+   * vouches that this server answers so only when it knows, and then it is an answer like any other.
+   */
+  readonly errorAnswers: 'unknown' | 'known'
   readonly startTimeoutMs: number
   readonly callTimeoutMs: number
 }

@@ -117,7 +117,8 @@ export class Upstream {
     try {
       const said = answerIn(answer.result)
       this.#failures = 0
-      return said
+      if (!said.is_error || this.server.errorAnswers === 'unknown') return said
+      return { content: `The tool reported an error: ${said.content}`, is_error: false }
     } catch (error) {
       connection.break(messageOf(error))
       throw error

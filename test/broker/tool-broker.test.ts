@@ -138,6 +138,19 @@ describe('the list of tools', () => {
   })
 })
 
+test('what a tool said is told and recorded also where it leaves the effect unknown, and is bounded', async () => {
+  const weather = recordedTool('weather', { answer: { content: `no such city${'.'.repeat(9000)}`, is_error: true } })
+  await using broker = await brokered({ tools: [weather] })
+  await broker.raw.greet()
+  broker.raw.call(1, 'weather')
+  const result = await broker.raw.result(1)
+  expect(textOf(result)).toMatch(/^CALL_UNCONFIRMED: no such city\.{9000}\nhint: /)
+  const { status, message } = result.structuredContent as { readonly status: string; readonly message: string }
+  expect([status, message.slice(0, 12), message.length]).toEqual(['unknown', 'no such city', 8192])
+  await broker.hangUp()
+  expect(JSON.stringify(await broker.entries())).toContain('no such city')
+})
+
 describe('bad calls', () => {
   test('an unknown tool is a result with a code and the names that exist, and uses an attempt up', async () => {
     await using broker = await brokered({ only: ['system_health'], callsMax: 2 })

@@ -1,6 +1,7 @@
 /** One call of a foreign tool: its answer, its bounds, its end. */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { done } from '../../src/broker/results.ts'
 import { Fault } from '../../src/core/index.ts'
 import { type Bench, benchOf, stdioServer } from '../support/mcp/upstreams.ts'
 
@@ -16,13 +17,27 @@ async function desk(mode = 'honest'): Promise<Bench & { readonly effects: string
 
 const misbehave = (bench: Bench, how: string) => bench.call('mcp__desk__misbehave', { how })
 
-test('a large answer is cut, and says so', async () => {
+test('a large answer is cut once, and says so: a tool client is shown all that is kept, and the notice', async () => {
   await using bench = await desk()
   const { content } = (await misbehave(bench, 'huge')) as { readonly content: string }
   expect(content.slice(-120)).toMatch(
-    /xx\n\[cut: the server answered with 921600 bytes of text, and the first 262144 are kept\]$/,
+    /xx\n\[cut: the server answered with 921600 bytes of text, and the first 261120 are kept\]$/,
   )
-  expect(Buffer.byteLength(content)).toBeLessThan(263_000)
+  expect(done(content)).toEqual({ content: [{ type: 'text', text: content }], isError: false })
+})
+
+test('an error of the tool is unknown, until the operator vouches that this server knows when it says so', async () => {
+  await using strict = await desk()
+  expect(await strict.call('mcp__desk__fail')).toEqual({ content: 'it did not work', is_error: true })
+  const vouched = await strict.again(stdioServer('desk', 'honest', { effects: strict.effects, errorAnswers: 'known' }))
+  expect(await vouched.call('mcp__desk__fail')).toEqual({
+    content: 'The tool reported an error: it did not work',
+    is_error: false,
+  })
+  expect(await misbehave(vouched, 'error-answer')).toMatchObject({ is_error: true }) // no answer of the tool
+  const [before, after] = [strict, vouched].map((bench) => bench.tool('mcp__desk__fail').contract?.digest)
+  expect(after).not.toBe(before)
+  await vouched.upstreams.close()
 })
 
 test('content that is no text is described, and structured content is shown where there is no text', async () => {

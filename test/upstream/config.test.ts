@@ -14,6 +14,7 @@ cwd = "./srv/"
 expose = ["notes_create", "notes_read"]
 risk = "high"
 approval = true
+error_answers = "known"
 start_timeout_seconds = 3
 call_timeout_seconds = 60
 `
@@ -29,12 +30,22 @@ call_timeout_seconds = 60
       expose: ['notes_create', 'notes_read'],
       risk: 'high',
       approval: true,
+      errorAnswers: 'known',
       startTimeoutMs: 3000,
       callTimeoutMs: 60_000,
     },
   ])
   expect(read(`[servers.desk]\n${desk}`)).toMatchObject([
-    { args: [], env: {}, envFrom: [], cwd: null, expose: '*', risk: 'medium', approval: false, startTimeoutMs: 10_000 },
+    {
+      args: [],
+      env: {},
+      envFrom: [],
+      cwd: null,
+      expose: '*',
+      risk: 'medium',
+      approval: false,
+      errorAnswers: 'unknown',
+    },
   ])
 })
 
@@ -76,6 +87,7 @@ describe('what is refused is named with its line', () => {
       'line 3: "servers.desk.expose" must name tools, or be ["*"]',
     ],
     ['a tool twice', '[servers.desk]\ncommand = "n"\nexpose = ["a", "a"]\n', 'names "a" twice'],
+    ['another word for it', `[servers.desk]\n${desk}error_answers = "ok"\n`, 'must be "unknown" or "known"'],
     ['no command', '[servers.desk]\nexpose = ["a"]\n', '"servers.desk.command" must be a text'],
     [
       'a command as a list',
