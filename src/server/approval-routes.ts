@@ -113,6 +113,6 @@ function listed(action: HeldAction): HeldAction {
 function notFound(): Fault {
   return new Fault('APPROVAL_NOT_FOUND', {
     message: 'Cannot show the held action: there is none with this id',
-    hint: 'List what is held with GET /api/v1/approvals',
+    hint: 'List what is held with "symbi approvals list" (GET /api/v1/approvals); a request that its asker gave up is kept in .symbiont/approvals/settled alone',
   })
 }
