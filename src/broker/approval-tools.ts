@@ -14,7 +14,7 @@ export function approvalTools(): readonly ToolDefinition[] {
   return [
     {
       name: APPROVAL_STATUS,
-      description: 'Says whether a held call was approved, denied, or still waits for a person. Takes no effect.',
+      description: 'Says whether a held call was approved, denied, used, or still waits for a person. Takes no effect.',
       parameters: {
         type: 'object',
         properties: { approval_id: HANDLE },
@@ -52,6 +52,7 @@ export function refuseTakenNames(definitions: readonly ToolDefinition[]): void {
 const WHAT_NOW = {
   pending: 'A person has not decided yet. Ask again later, not more often than every few seconds',
   approved: `Once, and not again after that: call "${CALL_WITH_APPROVAL}" with this approval_id, the same tool name and the same arguments`,
+  used: 'The approval was used by a call, and is worth nothing more. The same call needs a new approval',
   denied: 'The call was denied. Nothing was executed, and asking again needs a new approval',
   expired: 'Nobody approved the call in time. Nothing was executed; make the call again to ask anew',
 } as const
@@ -62,7 +63,8 @@ export function approvalStatus(handle: string, own: ReadonlySet<string>, held: H
   if (found === null) {
     return failure('APPROVAL_UNKNOWN', `Cannot tell about "${handle}": this session has no held call of this id`)
   }
-  const { status, expires_at } = found
+  const { expires_at } = found
+  const status = held.isSpent(handle) ? 'used' : found.status
   const text = `${status}, open until ${expires_at}\n${WHAT_NOW[status]}`
   const structuredContent = { status, approval_id: handle, expires_at }
   return { content: [{ type: 'text', text }], isError: false, structuredContent }

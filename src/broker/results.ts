@@ -2,7 +2,7 @@
  * Results: what a client is told of a call. The text is for the model that reads it; the same facts stand beside it for a
  * program. A denial shows its reason and no name of a policy, and nothing says "done" that is not proved (law 3).
  */
-import { CODES, type Code, cutText, type Fault, hexHash, type JsonObject } from '../core/index.ts'
+import { CODES, type Code, cutText, type Fault, hexHash, type Json, type JsonObject } from '../core/index.ts'
 import { isUnconfirmed, type Observation } from '../events/index.ts'
 import type { IdentifiedOutcome } from '../session/index.ts'
 
@@ -28,11 +28,11 @@ const MESSAGE_UNITS_MAX = 8 * 1024
 const PENDING: Code = 'APPROVAL_PENDING'
 
 /** Of a call with an id of the caller: whatever it is, it is the one answer of that id. */
-export function identifiedResult(outcome: IdentifiedOutcome): ToolResult {
+export function identifiedResult(outcome: IdentifiedOutcome, presented: boolean): ToolResult {
   switch (outcome.kind) {
     case 'Recorded': {
       const { observation, audit, replayed, hint } = outcome
-      const result = resultOf(observation)
+      const result = resultOf(observation, presented)
       const meta = { 'symbi/run': audit.run_id, 'symbi/replayed': replayed }
       const content = hint === null ? result.content : ([text(`${result.content[0].text}\nhint: ${hint}`)] as const)
       return { ...result, content, _meta: { ...result._meta, ...meta } }
@@ -56,7 +56,8 @@ export function identifiedResult(outcome: IdentifiedOutcome): ToolResult {
 
 const NOT_KNOWN = 'It is not made again under this id. A person finds what happened in its journal'
 
-export function resultOf(observation: Observation): ToolResult {
+/** `presented`: the call came with the handle of a held one. */
+export function resultOf(observation: Observation, presented: boolean): ToolResult {
   const { content, is_error, metadata = {} } = observation
   if (metadata.error_type === 'approval_pending') {
     return pending(content, String(metadata.approval_id), String(metadata.expires_at))
@@ -66,11 +67,14 @@ export function resultOf(observation: Observation): ToolResult {
   if (metadata.denied_by === 'preparation') {
     return failure('CALL_INVALID', content, 'Nothing was executed. Correct the call and make it again')
   }
-  return failure(
-    'POLICY_DENIED',
-    content,
-    'Nothing was executed. The same call will be denied again while policy is as it is',
-  )
+  return failure('POLICY_DENIED', content, `Nothing was executed. ${whatNow(metadata.denied_by, presented)}`)
+}
+
+/** What would help depends on who refused: policy, or the approval that the call needs. */
+function whatNow(deniedBy: Json | undefined, presented: boolean): string {
+  if (deniedBy !== 'approval') return 'The same call will be denied again while policy is as it is'
+  if (!presented) return 'The call needs an approval, and the reason says why there is none'
+  return 'An approval is good once, for the very call of this session that was held. To ask a person anew, make the call without the approval_id'
 }
 
 export function done(content: string): ToolResult {

@@ -16,6 +16,8 @@ export interface IdentifiedCalls {
 /** Where the client of a session may ask how far a held call of its own is. */
 export interface HeldCalls {
   find(approvalId: string): HeldCall | null
+  /** True of an approval that a call has used up: `find` still says that it was approved. */
+  isSpent(approvalId: string): boolean
 }
 
 export interface HeldCall {

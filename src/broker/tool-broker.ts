@@ -165,29 +165,30 @@ export class ToolBroker {
     if (asked.invocation !== null && identified === null) throw noIds()
     const call: BrokerCall = { call_id: callId, name: asked.name, arguments: asked.arguments }
     const options = { presented: asked.presented }
+    const presented = asked.presented !== null
     const before = this.#line.length
     if (before > 0) progress.say(`waiting for ${before} earlier ${before === 1 ? 'call' : 'calls'}`)
     const leave = this.#line.enter(() => progress.say('running'))
     try {
       const result =
         asked.invocation === null || identified === null
-          ? this.#shown(await session.call(call, signal, options))
-          : this.#shownOnce(await identified.call(asked.invocation, call, signal, options))
+          ? this.#shown(await session.call(call, signal, options), presented)
+          : this.#shownOnce(await identified.call(asked.invocation, call, signal, options), presented)
       return session.definitions.some(({ name }) => name === asked.name) ? result : await this.#unknownTool(asked.name)
     } finally {
       leave()
     }
   }
 
-  #shown(observation: Observation): ToolResult {
+  #shown(observation: Observation, presented: boolean): ToolResult {
     const handle = observation.metadata?.approval_id
     if (handle !== undefined) this.#handles.add(handle)
-    return resultOf(observation)
+    return resultOf(observation, presented)
   }
 
-  #shownOnce(outcome: IdentifiedOutcome): ToolResult {
-    if (outcome.kind === 'Recorded' && !outcome.replayed) this.#shown(outcome.observation)
-    return identifiedResult(outcome)
+  #shownOnce(outcome: IdentifiedOutcome, presented: boolean): ToolResult {
+    if (outcome.kind === 'Recorded' && !outcome.replayed) this.#shown(outcome.observation, presented)
+    return identifiedResult(outcome, presented)
   }
 
   async #unknownTool(name: string): Promise<ToolResult> {

@@ -68,7 +68,13 @@ describe('a held call', () => {
     broker.raw.call('e', 'call_with_approval', { approval_id, name: 'pay', arguments: { amount: 3 } })
     expect((await broker.raw.result('e')).isError).toBe(false)
     broker.raw.call('f', 'call_with_approval', { approval_id, name: 'pay', arguments: { amount: 3 } })
-    expect(codeOf(await broker.raw.result('f'))).toBe('POLICY_DENIED')
+    expect((await broker.raw.result('f')).structuredContent).toMatchObject({
+      code: 'POLICY_DENIED',
+      message: 'the approval was used already',
+      hint: expect.stringMatching(/An approval is good once.* make the call without the approval_id$/),
+    })
+    broker.raw.call('g', 'approval_status', { approval_id })
+    expect((await broker.raw.result('g')).structuredContent).toMatchObject({ status: 'used', approval_id })
     expect(broker.pay.ran).toEqual([{ amount: 3 }])
     expect(await broker.hangUp()).toBeNull()
     expectAccounted(await broker.entries(), 1)
@@ -123,6 +129,18 @@ describe('a held call', () => {
     expect(queue.list().map(({ id }) => id)).toContain(handle)
     await broker.hangUp()
     expect(queue.list().map(({ id }) => id)).not.toContain(handle)
+  })
+})
+
+test('a call for which nobody can give an approval says that, and does not blame policy', async () => {
+  const pay = recordedTool('pay')
+  const tool: Tool = { ...pay, contract: { ...defaultContract(pay.definition), requires_approval: true } }
+  await using broker = await brokered({ tools: [tool] })
+  await broker.raw.greet()
+  broker.raw.call(1, 'pay')
+  expect((await broker.raw.result(1)).structuredContent).toMatchObject({
+    message: 'the tool "pay" requires human approval, and no approver is configured',
+    hint: 'Nothing was executed. The call needs an approval, and the reason says why there is none',
   })
 })
 

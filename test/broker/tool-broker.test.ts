@@ -468,7 +468,7 @@ describe('the end', () => {
   })
 
   test('a tool with the name of one of the tools for approvals keeps the broker from opening', async () => {
-    const held = { find: () => null }
+    const held = { find: () => null, isSpent: () => false }
     await expect(brokered({ tools: [recordedTool('approval_status')], held })).rejects.toMatchObject({
       code: 'CONFIG_INVALID',
     })

@@ -77,6 +77,11 @@ export class ApprovalQueue implements AsyncDisposable {
     return end === null || end.phase === 'withdrawn' ? null : end.action
   }
 
+  /** Whether an approval was used up by a call; false of what is long over. */
+  isSpent(id: string): boolean {
+    return this.#live.recent.get(id)?.phase === 'spent'
+  }
+
   /** As `find`, but complete, and from the files where memory does not reach. */
   async recall(id: string): Promise<HeldAction | null> {
     const found = this.find(id)
