@@ -97,11 +97,14 @@ export function deny(reason: string, policies: readonly string[] = [], errors: r
   return { kind: 'Deny', reason, policies, errors }
 }
 
+/** How the reason ends where a call needs an approval, and nobody can be asked. */
+export const NO_APPROVER = 'and no approver is configured'
+
 /** The answer of every gate that has no approver: policy never waives an approval that the contract requires. */
 export function withoutApprover({ call: { contract } }: GateQuestion): ApprovalAnswer {
   if (contract?.requires_approval !== true) return { kind: 'NotNeeded' }
   return {
     kind: 'Refused',
-    reason: `the tool "${contract.name}" requires human approval, and no approver is configured`,
+    reason: `the tool "${contract.name}" requires human approval, ${NO_APPROVER}`,
   }
 }

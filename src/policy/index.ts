@@ -34,6 +34,7 @@ export {
   type GateQuestion,
   heldBinding,
   mayAllow,
+  NO_APPROVER,
   withoutApprover,
 } from './gate.ts'
 export {

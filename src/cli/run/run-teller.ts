@@ -5,7 +5,7 @@
 import type { InvocationId } from '../../core/index.ts'
 import type { DelegationTarget } from '../../delegation/index.ts'
 import type { NewEntry } from '../../events/index.ts'
-import type { PolicyNews } from '../../policy/index.ts'
+import { NO_APPROVER, type PolicyNews } from '../../policy/index.ts'
 import { type AgentRun, type AuditReference, RUN_SCOPE, type RunResult } from '../../runtime/index.ts'
 import type { Cli } from '../cli.ts'
 import { jsonLine, oneLine, plain } from '../plain-text.ts'
@@ -32,6 +32,8 @@ export class RunTeller {
   readonly #spinner: Spinner
   readonly #progressOf = runProgress()
   #isOpened = false
+  /** True once it was said how somebody could be asked. */
+  #wasAskedInVain = false
 
   constructor(cli: Cli, facts: RunFacts) {
     this.#cli = cli
@@ -78,6 +80,9 @@ export class RunTeller {
 
   entry(entry: NewEntry): void {
     for (const line of this.#progressOf(entry)) this.#progress(line)
+    if (this.#wasAskedInVain || !lacksApprover(entry)) return
+    this.#wasAskedInVain = true
+    this.#note('hint: Start it in a terminal with --approval-terminal, and it asks there before such a call')
   }
 
   cancelling(): void {
@@ -152,6 +157,14 @@ export class RunTeller {
     this.#cli.console.note(line)
     this.#spinner.show()
   }
+}
+
+/** A call was refused because there is nobody to ask. */
+function lacksApprover({ event }: NewEntry): boolean {
+  if (event.kind !== 'PolicyEvaluated') return false
+  return (event.denied_calls ?? []).some(
+    ({ denied_by, reason }) => denied_by === 'approval' && String(reason).endsWith(NO_APPROVER),
+  )
 }
 
 function reasonText(reason: RunResult['termination_reason']): string {

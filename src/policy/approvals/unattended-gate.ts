@@ -1,5 +1,5 @@
 /** The gate where nobody can approve: what needs an approval is refused, and the operator's list counts as ever. */
-import { type Gate, mayAllow } from '../gate.ts'
+import { type Gate, mayAllow, NO_APPROVER } from '../gate.ts'
 import { approvalNeed } from './held-call.ts'
 
 export function unattendedGate(inner: Gate, tools: readonly string[]): Gate {
@@ -9,7 +9,7 @@ export function unattendedGate(inner: Gate, tools: readonly string[]): Gate {
     approve: async (question, signal) => {
       const need = approvalNeed(question.call, listed)
       if (need === null) return await inner.approve(question, signal)
-      return { kind: 'Refused', reason: `${need}, and no approver is configured` }
+      return { kind: 'Refused', reason: `${need}, ${NO_APPROVER}` }
     },
     decide: (question, signal) => inner.decide(question, signal),
     mayAllow: (actions, signal) => mayAllow(inner, actions, signal),
