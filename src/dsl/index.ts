@@ -25,6 +25,7 @@ export {
 } from './inline-policy.ts'
 export { LineMap } from './line-map.ts'
 export { followsGrammar, type Parsed, parse } from './parse.ts'
+export { meant } from './parser/near-misses.ts'
 export { print } from './print.ts'
 export { DIAGNOSTICS_MAX } from './problems.ts'
 export { readSource, SOURCE_BYTES_MAX, type SourceText } from './read-source.ts'

@@ -163,6 +163,8 @@ describe('symbi run', () => {
     const ran = await inProcess(words, { env: { SYMBIONT_REQUIRE_APPROVAL_TOOLS: 'look,system_health' } })
     expect(ran.stdout).toContain('I was not allowed to.')
     expect(ran.stderr).toContain('requires human approval for "system_health", and no approver is configured')
+    expect(ran.stderr.match(/^hint: Start it in a terminal with --approval-terminal/gm)).toHaveLength(1)
+    expect(ran.stderr).toContain('warning: approvals.tools: no tool is called "look"')
   })
 })
 

@@ -34,7 +34,7 @@ interface Served {
 }
 
 async function entriesOf(stderr: string): Promise<readonly Entry[]> {
-  const [{ audit }] = jsonLines(stderr) as unknown as [Served]
+  const { audit } = jsonLines(stderr).find(({ event }) => event === 'serving') as unknown as Served
   return await verifyRun(world, audit.path, parsePublicKey(audit.public_key), parseId('run', audit.run_id))
 }
 
@@ -92,12 +92,13 @@ describe('symbi mcp', () => {
   })
 
   test('that is asked to end records the end, and leaves with 0 when nothing was interrupted', async () => {
-    const running = start(mcp('--json'))
+    const running = start(mcp('--json'), { env: { SYMBIONT_REQUIRE_APPROVAL_TOOLS: 'sytem_health' } })
     running.child.stdin.write(frames(GREETING))
     await running.printed('stdout', '"id":0')
     running.child.kill('SIGTERM')
     const { code, stderr } = await running.ended
     expect(code).toBe(0)
+    expect(stderr).toContain('nothing is held for a name in approvals.tools')
     expect((await entriesOf(stderr)).map(({ event }) => event.kind)).toEqual(['Started', 'Terminated'])
   })
 
@@ -160,7 +161,7 @@ test.skipIf(without !== null)(
 test('symbi up serves /mcp to a key that was made for an agent by its name', async () => {
   const made = await inProcess(['keys', 'add', '--project', project.path, '--id', 'desk', '--agent', 'clerk', '--json'])
   const [{ token }] = jsonLines(made.stdout) as unknown as [{ readonly token: string }]
-  await using server = await startUp(project.path)
+  await using server = await startUp(project.path, [], { env: { SYMBIONT_REQUIRE_APPROVAL_TOOLS: 'sytem_health' } })
   const response = await fetch(`${server.api}/mcp`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
@@ -168,5 +169,7 @@ test('symbi up serves /mcp to a key that was made for an agent by its name', asy
   })
   expect(response.status).toBe(200)
   expect(await response.json()).toMatchObject({ id: 0, result: { serverInfo: { name: 'symbi-governed-tools' } } })
-  expect((await server.stop()).code).toBe(0)
+  const { code, stderr } = await server.stop()
+  expect(code).toBe(0)
+  expect(stderr).toContain('Did you mean \\"system_health\\"?')
 })

@@ -10,6 +10,7 @@ import { CODES, digest, Fault, isFault, messageOf, newId, VERSION } from '../../
 import type { ApprovalQueue } from '../../policy/index.ts'
 import { openToolSession, openUpstreams, type ToolSession } from '../../runtime/index.ts'
 import { type Log, stderrLog } from '../../server/index.ts'
+import { unknownApprovalTools } from '../approvals/unknown-approval-tools.ts'
 import type { Cli, CommonOptions } from '../cli.ts'
 import { jsonLine, oneLine } from '../plain-text.ts'
 import { logPolicies } from '../policy-news.ts'
@@ -49,6 +50,9 @@ export async function serveMcp(cli: Cli, options: ServeOptions & CommonOptions):
       env: await toolServerVariables(cli, project.root),
       report: (news) => logUpstreams(log, news),
     })
+    for (const { name, problem } of await unknownApprovalTools(world, project.root, config.approvalTools)) {
+      log.write('warn', 'nothing is held for a name in approvals.tools', { name, problem })
+    }
     await using desk = await openDesk(world, project, config.approvalTerminal, log)
     const session = await openToolSession(
       {

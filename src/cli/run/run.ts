@@ -7,6 +7,7 @@ import { CODES, Fault, type InvocationId, idOrNull, newId } from '../../core/ind
 import { type DelegationTarget, findAgentSource, runnableAgent } from '../../delegation/index.ts'
 import { type AgentRun, openUpstreams, type Project, runAgent, type Upstreams } from '../../runtime/index.ts'
 import { openApprovalTerminal, terminalNotifier } from '../approvals/approval-terminal.ts'
+import { unknownApprovalTools } from '../approvals/unknown-approval-tools.ts'
 import { addCommand, type Cli, type CommonOptions, type ExitCode } from '../cli.ts'
 import { toolServerVariables } from '../mcp/variables.ts'
 import { chooseModel } from '../model.ts'
@@ -51,6 +52,9 @@ async function run(cli: Cli, options: RunOptions & CommonOptions, name: string):
   const project = await projectPaths(world, options.project)
   const { config, notes } = await readConfig(world, { root: project.root, flags: options, env: cli.env })
   for (const line of notes) console.note(line)
+  for (const { problem } of await unknownApprovalTools(world, project.root, config.approvalTools)) {
+    console.note(`warning: ${problem}`)
+  }
   const found = await findAgentSource(world, project.root, name)
   const target = runnableAgent(options.agent === undefined ? found : { ...found, selector: options.agent })
   const teller = new RunTeller(cli, { ...options, target, input, id })

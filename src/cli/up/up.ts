@@ -12,6 +12,7 @@ import type { PolicyNews } from '../../policy/index.ts'
 import { openRuntime, openUpstreams, type Service, serve } from '../../runtime/index.ts'
 import { type Log, RATE_LIMIT, stderrLog } from '../../server/index.ts'
 import { openApprovalTerminal, terminalNotifier } from '../approvals/approval-terminal.ts'
+import { unknownApprovalTools } from '../approvals/unknown-approval-tools.ts'
 import { addCommand, type Cli, type CommonOptions, type ExitCode } from '../cli.ts'
 import { toolServerVariables } from '../mcp/variables.ts'
 import { chooseModel } from '../model.ts'
@@ -50,6 +51,9 @@ async function up(cli: Cli, options: CommonOptions): Promise<number> {
       env: await toolServerVariables(cli, project.root),
       report: (news) => logUpstreams(log, news),
     })
+    for (const { name, problem } of await unknownApprovalTools(world, project.root, config.approvalTools)) {
+      log.write('warn', 'nothing is held for a name in approvals.tools', { name, problem })
+    }
     const runtime = await openRuntime({
       world,
       project: project.root,
