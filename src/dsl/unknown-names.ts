@@ -23,6 +23,8 @@ export function unknownNames(
 }
 
 const DELEGATE = 'delegate::'
+/** How the names of tools of foreign servers begin. */
+const FOREIGN = 'mcp__'
 
 function warningFor({ text, start, end }: EffectName, known: readonly string[]): Diagnostic {
   const what = text.startsWith(DELEGATE) ? 'target of delegation' : 'tool'
@@ -40,7 +42,8 @@ function warningFor({ text, start, end }: EffectName, known: readonly string[]):
 function hintFor(text: string, known: readonly string[]): string {
   const near = known.includes(`${DELEGATE}${text}`) ? `${DELEGATE}${text}` : meant(text, known)
   if (near !== null) return `Did you mean ${JSON.stringify(near)}?`
-  return text.startsWith(DELEGATE)
-    ? 'A target goes by the name that its agent is declared with'
-    : 'Write the name of a tool that the run has'
+  if (text.startsWith(DELEGATE)) return 'A target goes by the name that its agent is declared with'
+  return text.startsWith(FOREIGN)
+    ? 'Name the tool in "expose" of its server; under ["*"] it is known once it is pinned: see "symbi mcp pin"'
+    : 'Write the name of a tool that the run has. A tool that a program of yours brings is not known here: then leave it'
 }

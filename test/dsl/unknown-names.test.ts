@@ -28,6 +28,11 @@ test('known names, and the selectors true and false, are not', () => {
   expect(unknownNames(policy, KNOWN)).toEqual([])
 })
 
+test('a tool of a foreign server is known once it is exposed by name, or pinned, and the hint says so', () => {
+  const [warning] = unknownNames(policyIn('agent a { policy p { allow: "mcp__desk__notes_create" } }'), KNOWN)
+  expect(warning?.hint).toContain('"symbi mcp pin"')
+})
+
 test('an agent that is named like a tool gets the name of its delegation as a hint', () => {
   expect(unknownNames(policyIn('agent a { policy p { deny: "reviewer" } }'), KNOWN)[0]?.hint).toBe(
     'Did you mean "delegate::reviewer"?',
