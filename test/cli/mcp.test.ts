@@ -124,9 +124,9 @@ test('symbi mcp tools lists what a server offers, and what may be used of it', a
   writeFileSync(mode, 'drifted')
   configure('expose = ["echo", "fail", "fly"]')
   const { code, stdout } = await mcp('tools')
-  expect(code).toBe(0)
-  expect(stdout).toBe(`SERVER  TOOL             STATE        REASON
-desk    mcp__desk__echo  changed
+  expect(code).toBe(1)
+  expect(stdout.replaceAll(/\n {38}/g, ' ')).toBe(`SERVER  TOOL             STATE        REASON
+desk    mcp__desk__echo  changed      it is not as it was pinned: left out until it is accepted with "symbi mcp pin desk"
 desk    mcp__desk__fail  pinned
 desk    mcp__desk__fly   gone         the server does not offer it
 desk    note             not exposed
@@ -151,6 +151,24 @@ test('of .env a tool server gets keys of APIs only, and what is for the runtime 
   writeFileSync(project.of('.env'), 'DESK_API_KEY=a\nSYMBIONT_MASTER_KEY=b\nSYMBI_HTTP_DESK=c\n', { mode: 0o600 })
   expect(await toolServerVariables({ world: nodeWorld(), env }, project.path)).toEqual({ ...env, DESK_API_KEY: 'a' })
   rmSync(project.of('.env'))
+})
+
+test('symbi mcp tools exits with 1 only where an exposed tool is left out, and gives the whole reason', async () => {
+  configure('expose = ["*"]')
+  const fresh = await mcp('tools')
+  expect([fresh.code, fresh.stdout.match(/new +pinned at its first use/g)?.length]).toEqual([0, 4])
+  await mcp('pin', '--yes')
+  expect((await mcp('tools')).code).toBe(0)
+  writeFileSync(mode, 'grown')
+  const grown = await mcp('tools', '--json')
+  expect(grown.code).toBe(1)
+  expect(jsonLines(grown.stdout).at(-1)).toEqual({
+    server: 'desk',
+    tool: 'mcp__desk__shout',
+    state: 'new',
+    reason: 'added after the others were pinned: left out until it is accepted with "symbi mcp pin desk"',
+    usable: false,
+  })
 })
 
 test('a configuration that cannot be understood is refused with its line', async () => {

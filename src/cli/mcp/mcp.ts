@@ -40,7 +40,8 @@ export function register(program: Command, cli: Cli, exit: ExitCode): void {
   })
   addCommand<object>(mcp, exit, {
     name: 'tools',
-    summary: 'list the configured servers, their tools and whether each can be used; changes nothing',
+    summary:
+      'list the configured servers, their tools and whether each can be used; changes nothing; exits 1 when one cannot',
     action: (options) => tools(cli, options),
   })
 }
