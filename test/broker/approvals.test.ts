@@ -25,7 +25,8 @@ afterAll(async () => {
 async function careful(): Promise<Brokered & { readonly pay: RecordedTool }> {
   const pay = recordedTool('pay')
   const tool: Tool = { ...pay, contract: { ...defaultContract(pay.definition), requires_approval: true } }
-  const broker = await brokered({ tools: [tool], queue, held: queue })
+  const client = { transport: 'http', key_id: 'desk' }
+  const broker = await brokered({ tools: [tool], queue, held: queue, client })
   await broker.raw.greet()
   return { ...broker, pay }
 }
@@ -52,6 +53,7 @@ describe('a held call', () => {
       approval_id: expect.stringMatching(/^[0-9a-f]{16}$/),
       expires_at: expect.any(String),
     })
+    expect(queue.list().at(-1)?.asked_by).toEqual({ agent: 'clerk', transport: 'http', key_id: 'desk' })
     expect(broker.pay.ran).toEqual([])
   })
 

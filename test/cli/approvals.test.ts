@@ -46,21 +46,21 @@ test('the list says what waits, as a table and as JSON, and that nothing does', 
   const { action } = await held()
   const { code, stdout } = await approvals(['list'])
   expect(code).toBe(0)
-  expect(stdout.split('\n')[0]).toMatch(/^ID +AGENT +EXPIRES +CALL$/)
+  expect(stdout.split('\n')[0]).toMatch(/^ID +AGENT +CLIENT +EXPIRES +CALL$/)
   const time = action.expires_at.slice(11, 19)
-  expect(stdout.split('\n')[1]).toBe(`${action.id}  ${action.agent_id.slice(0, 8)}…  ${time}Z  count_up {}`)
+  expect(stdout.split('\n')[1]).toBe(`${action.id}  ${action.agent_id.slice(0, 8)}…          ${time}Z  count_up {}`)
   expect(jsonLines((await approvals(['list', '--json'])).stdout)).toEqual([action])
 })
 
-test('the list fits a terminal of 80 columns, with the name of the agent where the call says it', async () => {
+test('the list fits a terminal of 80 columns, with the name of the agent, and the key of its client', async () => {
   const { approvals, held } = await made()
   const { action } = await held()
-  const invocation = { source_policy: { agent_name: 'a-clerk-with-a-long-name' } }
-  const listed = [{ ...action, summary: `pay ${'x'.repeat(150)}`, context_snapshot: { invocation } }]
+  const asked_by = { agent: 'a-clerk-with-a-long-name', transport: 'http', key_id: 'desk' }
+  const listed = [{ ...action, summary: `pay ${'x'.repeat(150)}`, asked_by, context_snapshot: null }]
   const world = { ...nodeWorld(), net: { ...nodeWorld().net, fetch: async () => Response.json(listed) } }
   const { stdout } = await approvals(['list'], { world, env: { COLUMNS: '80' } })
   const [, row = ''] = stdout.split('\n')
-  expect(row).toMatch(/^[0-9a-f]{16} {2}a-clerk-with-a-… {2}\d\d:\d\d:\d\dZ {2}pay x+…$/)
+  expect(row).toMatch(/^[0-9a-f]{16} {2}a-clerk-with-a-… {2}http desk {2}\d\d:\d\d:\d\dZ {2}pay x+…$/)
   expect([...row]).toHaveLength(80)
 })
 

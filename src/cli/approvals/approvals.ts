@@ -3,7 +3,7 @@
  * easy way: the review is shown and answered, or its digest is given, which stands under the review and nowhere else.
  */
 import { type Command, Option } from 'commander'
-import { Fault, isJsonObject } from '../../core/index.ts'
+import { Fault } from '../../core/index.ts'
 import { type HeldAction, reviewDigest, reviewText } from '../../policy/index.ts'
 import { addCommand, type Cli, type CommonOptions, type ExitCode } from '../cli.ts'
 import { findApiUrl, findToken, isExposed } from '../credentials.ts'
@@ -84,8 +84,14 @@ async function list(cli: Cli, options: Where & CommonOptions): Promise<number> {
   else if (held.length === 0) cli.console.note('Nothing waits for a decision')
   else {
     const columns = columnsOf(cli)
-    const rows = held.map((action) => [action.id, whoAsks(action), expiryOf(action), oneLine(action.summary)])
-    const table = textTable([['ID', 'AGENT', 'EXPIRES', 'CALL'], ...rows])
+    const rows = held.map((action) => [
+      action.id,
+      whoAsks(action),
+      clientOf(action),
+      expiryOf(action),
+      oneLine(action.summary),
+    ])
+    const table = textTable([['ID', 'AGENT', 'CLIENT', 'EXPIRES', 'CALL'], ...rows])
     for (const line of table) cli.console.result(cut(line, columns))
     cli.console.note(`Everything of one: ${typed('approvals', 'show', 'ID', ...projectWords(options.project))}`)
   }
@@ -94,12 +100,21 @@ async function list(cli: Cli, options: Where & CommonOptions): Promise<number> {
 
 const AGENT_COLUMNS_MAX = 16
 
-/** The name where the call says it; else the beginning of the principal, which --json gives as a whole. */
-function whoAsks({ agent_id, context_snapshot }: HeldAction): string {
-  const invocation = isJsonObject(context_snapshot) ? context_snapshot.invocation : null
-  const policy = isJsonObject(invocation) ? invocation.source_policy : null
-  const name = isJsonObject(policy) ? policy.agent_name : null
-  return typeof name === 'string' ? oneLine(name, AGENT_COLUMNS_MAX) : `${agent_id.slice(0, 8)}…`
+/** The declared name where the server knows it; else the beginning of the principal, which --json gives as a whole. */
+function whoAsks({ agent_id, asked_by }: HeldAction): string {
+  return asked_by?.agent === undefined ? `${agent_id.slice(0, 8)}…` : oneLine(asked_by.agent, AGENT_COLUMNS_MAX)
+}
+
+const KEY_COLUMNS_MAX = 12
+
+/** The key of a tool client, and how it came; nothing for a chat. */
+function clientOf({ asked_by: { transport, key_id } = {} }: HeldAction): string {
+  return [
+    transport === undefined ? [] : [oneLine(transport, KEY_COLUMNS_MAX)],
+    key_id === undefined ? [] : [oneLine(key_id, KEY_COLUMNS_MAX)],
+  ]
+    .flat()
+    .join(' ')
 }
 
 /** Held calls live for minutes: the time of day says it, in UTC like everything that is shown. */

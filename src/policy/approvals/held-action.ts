@@ -5,12 +5,24 @@
 import type { ApprovalResolution } from '../../calls/index.ts'
 import { fits, type Hash, type Json, shapes, type TypeOf } from '../../core/index.ts'
 
-const { boundedText, hash, id, json, literal, nullable, object, text, timestamp } = shapes
+const { boundedText, hash, id, json, literal, nullable, object, optional, text, timestamp } = shapes
+
+/** What the runtime knows of who asks, for people. Absent where it knows nothing of it; none of it is what a client said. */
+export const askedByShape = object({
+  /** The name that the agent is declared with. */
+  agent: optional(boundedText(1, 512)),
+  /** How a tool client came: `stdio` or `http`. */
+  transport: optional(boundedText(1, 512)),
+  /** The API key that it came with. */
+  key_id: optional(boundedText(1, 512)),
+})
+export type AskedBy = TypeOf<typeof askedByShape>
 
 export const heldActionShape = object({
   /** 16 hex digits, 64 random bits. */
   id: text,
   agent_id: id('agent'),
+  asked_by: optional(askedByShape),
   kind: literal('tool_call', 'delegate', 'schedule', 'other'),
   /** One line of printable ASCII, cut: to recognise it, never to approve it by. */
   summary: text,

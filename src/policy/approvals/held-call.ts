@@ -5,9 +5,9 @@
  * its own; everything that decides about the effect is in it (design 5).
  */
 import { invocationView, type PreparedCall, type RunContext, runKeyOf, sourceOf } from '../../calls/index.ts'
-import { canonical, cutText, digest, type Hash, type JsonObject } from '../../core/index.ts'
+import { canonical, cutText, digest, type Hash, isJsonObject, type Json, type JsonObject } from '../../core/index.ts'
 import { type GateQuestion, heldBinding } from '../gate.ts'
-import type { Asker, HeldAction } from './held-action.ts'
+import type { AskedBy, Asker, HeldAction } from './held-action.ts'
 import { printable } from './printable.ts'
 
 const SUMMARY_CHARS_MAX = 160
@@ -41,8 +41,32 @@ export function kindOf({ action }: PreparedCall): HeldAction['kind'] {
 }
 
 export function summaryOf(call: PreparedCall): string {
-  const text = `${sourceOf(call.action)} ${canonical(call.arguments ?? {})}`
+  const { action } = call
+  // a delegation has no arguments: what it asks for is its task
+  const asked = 'Delegate' in action ? { task: action.Delegate.message } : (call.arguments ?? {})
+  const text = `${sourceOf(action)} ${canonical(asked)}`
   return cutAscii(printable(text))
+}
+
+/** Of what is only shown: in bytes at most three times as many, which fit their shape. */
+const KNOWN_CHARS_MAX = 128
+
+/** From the trusted context alone: of an agent its declared name, of a tool client its key and how it came. */
+export function askedByOf({ trusted_context }: Pick<RunContext, 'trusted_context'>): AskedBy {
+  const { agent_definition, source_policy, tool_client } = trusted_context
+  const agent = textIn(agent_definition, 'name') ?? textIn(source_policy, 'agent_name')
+  const transport = textIn(tool_client, 'transport')
+  const key_id = textIn(tool_client, 'key_id')
+  return {
+    ...(agent === null ? {} : { agent }),
+    ...(transport === null ? {} : { transport }),
+    ...(key_id === null ? {} : { key_id }),
+  }
+}
+
+function textIn(value: Json | undefined, name: string): string | null {
+  const text = isJsonObject(value) ? value[name] : null
+  return typeof text === 'string' && text !== '' ? cutText(text, KNOWN_CHARS_MAX) : null
 }
 
 export function snapshotOf(id: string, call: PreparedCall, run: RunContext): JsonObject {

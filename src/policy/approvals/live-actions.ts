@@ -5,7 +5,7 @@
 import { assert, canonical, type Hash } from '../../core/index.ts'
 import type { World } from '../../world/index.ts'
 import type { KeptEnd, Phase, QueueChange, WaitEnd } from './held-action.ts'
-import { askerOf, kindOf, snapshotOf, summaryOf } from './held-call.ts'
+import { askedByOf, askerOf, kindOf, snapshotOf, summaryOf } from './held-call.ts'
 import type { HoldRequest, QueueOptions } from './queue-calls.ts'
 import { become, type Entry, entryOf, RecentEnds, requestOf, resolutionOf } from './queue-entry.ts'
 import type { QueueFiles } from './queue-files.ts'
@@ -61,7 +61,9 @@ export class LiveActions {
     const full = this.#full(asker.session, bytes)
     if (full !== null) return full
     const about = { id, agent_id: run.agent_id, kind: kindOf(call), summary: summaryOf(call), reason, context_snapshot }
-    const action = Object.freeze({ ...about, ...times, status: 'pending' as const })
+    const asked_by = askedByOf(run)
+    const who = Object.keys(asked_by).length === 0 ? {} : { asked_by }
+    const action = Object.freeze({ ...about, ...who, ...times, status: 'pending' as const })
     const entry = entryOf(action, asker, { use, bytes, deadlineMs })
     this.#live.set(id, entry)
     this.#bytes += bytes

@@ -13,7 +13,7 @@ import { printable, spelled } from './printable.ts'
 const COLUMNS = 76
 const INDENTS_MAX = 12
 /** What a person decides by stands first: why it is asked, and the tool with its arguments. Only in our own part of the JSON. */
-const FIRST = ['reason', 'asked', 'invocation', 'action', 'arguments']
+const FIRST = ['reason', 'asked_by', 'asked', 'invocation', 'action', 'arguments']
 const OUR_DEPTH_MAX = 2
 
 export const TERMINAL_BYTES_MAX = 64 * 1024

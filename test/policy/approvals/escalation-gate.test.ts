@@ -10,6 +10,7 @@ import {
   heldGate,
   permissiveGate,
   type QueueOptions,
+  reviewText,
 } from '../../../src/policy/index.ts'
 import { testWorld } from '../../../src/testing/index.ts'
 import { faultyWorld, gate as fileGate } from '../../support/faulty-world.ts'
@@ -77,6 +78,36 @@ describe('who is asked', () => {
     })
     await queue.resolve(id, APPROVE, OPERATOR)
     expect((await asked).kind).toBe('Approved')
+  })
+
+  test('is shown who asks, as the runtime knows it, and the task of a delegation', async () => {
+    const { queue, nextHeld } = await desk()
+    const gate = escalationGate(open, queue, { tools: ['look', 'delegate'] })
+    const agent_definition = { name: 'clerk' }
+    const long = { transport: 'http', key_id: '\u00e9'.repeat(300), other: 'x' }
+    for (const [question, action] of [
+      [
+        toolQuestion('look', { context: { agent_definition, tool_client: { transport: 'http', key_id: 'desk' } } }),
+        { asked_by: { agent: 'clerk', transport: 'http', key_id: 'desk' } },
+      ],
+      [
+        toolQuestion('look', { context: { tool_client: long } }),
+        { asked_by: { transport: 'http', key_id: expect.stringMatching(/^\u00e9+\u2026$/) } },
+      ],
+      [
+        toolQuestion('look', { context: { agent_definition: 'x', tool_client: { transport: 7 } } }),
+        { summary: 'look {}' },
+      ],
+      [bareQuestion(DELEGATE), { summary: 'delegate:worker {"task":"go"}' }],
+    ] as const) {
+      const asked = gate.approve(question, never)
+      const held = await nextHeld()
+      expect(held).toMatchObject(action)
+      expect('asked_by' in held).toBe('asked_by' in action)
+      if ('asked_by' in action) expect(reviewText(held)).toMatch(/\| {3}"asked_by": \{\n[^}]*"transport": "http"\n/)
+      await queue.resolve(held.id, APPROVE, OPERATOR)
+      expect((await asked).kind).toBe('Approved')
+    }
   })
 
   test('a gate without a queue denies what needs an approval, however permissive it is [D3]', async () => {
