@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs'
 import { symlink } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { checkPolicies, checkPolicyText, describeProblem } from '../../../src/policy/index.ts'
@@ -6,6 +7,19 @@ import { PolicyFolder } from '../support.ts'
 
 const world = nodeWorld()
 const problemsOf = (text: string) => checkPolicyText(text).problems
+
+const ROOT = new URL('../../../', import.meta.url)
+const PAGES = readdirSync(new URL('docs/', ROOT)).filter((name) => name.endsWith('.md'))
+
+test('the policies that the documents show can be copied as they are: nothing is said about them', () => {
+  const shown = PAGES.flatMap((page) => {
+    const text = readFileSync(new URL(`docs/${page}`, ROOT), 'utf8')
+    const blocks = [...text.matchAll(/```\w*\n([\s\S]*?)```/g)].map(([, block = '']) => block)
+    return blocks.filter((block) => /^(permit|forbid) ?\(/m.test(block)).map((block) => ({ page, block }))
+  })
+  expect(shown.length).toBeGreaterThanOrEqual(5)
+  for (const { page, block } of shown) expect([page, problemsOf(block)]).toEqual([page, []])
+})
 
 describe('errors', () => {
   test('an error is shown with file, line, column, source line and hint, counted in characters', () => {
