@@ -179,6 +179,15 @@ describe('read_file', () => {
     const { said, content } = await folder.ask('read_file', { path: 'docs/hard' })
     expect(said).toMatchObject({ code: REFUSED, reason: expect.stringContaining('more than one name') })
     expect(content).not.toContain('SECRET')
+    const listed = (await folder.ask('list_files', { path: 'docs', name: 'hard' })).said
+    expect(listed).toMatchObject({
+      entries: [{ path: 'docs/hard', kind: 'file', not_read: expect.stringContaining('more than one name') }],
+    })
+  })
+
+  test('a path that begins with no root is told which roots there are', async () => {
+    await using folder = await library()
+    await expect(folder.ask('read_file', { path: '../x' })).rejects.toThrow(/the name of a root \((\w+, )*docs/)
   })
 
   test('a pipe and a device are refused at once, and nobody waits for their other end', async () => {

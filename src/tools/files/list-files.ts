@@ -4,7 +4,7 @@ import type { ToolDefinition } from '../../events/index.ts'
 import type { Place, World } from '../../world/index.ts'
 import type { Tool } from '../tool.ts'
 import { nameMatches } from './name-pattern.ts'
-import { ANSWER_BYTES_MAX, answered, kept, reach, whyNotEntered } from './reach.ts'
+import { ANSWER_BYTES_MAX, answered, kept, reach, whyNotEntered, whyNotRead } from './reach.ts'
 import { fileResolution, locate, pathOf, type Roots } from './roots.ts'
 import { DEPTH_MAX, visitBelow, walkIn } from './tree.ts'
 
@@ -66,7 +66,12 @@ async function listed(
   })
 }
 
-function factsOf({ facts }: Place): object {
-  if (facts.kind === 'file') return { kind: 'file', bytes: facts.size }
+/** Of a file that `read_file` would refuse, also why. */
+function factsOf(place: Place): object {
+  const { facts } = place
+  if (facts.kind === 'file') {
+    const why = whyNotRead(place)
+    return { kind: 'file', bytes: facts.size, ...(why === null ? {} : { not_read: why }) }
+  }
   return { kind: facts.kind === 'directory' ? 'folder' : facts.kind }
 }

@@ -50,8 +50,10 @@ export function locate(tool: string, path: string, roots: Roots): Location {
   const [name = '', ...names] = path.replace(/\/$/, '').split('/')
   const root = roots.get(name)
   if (root === undefined) {
+    // in the message: it is all that a model is told of a call that cannot be prepared
     const known = [...roots.keys()].slice(0, 8).join(', ')
-    throw refused(tool, 'it does not begin with the name of a root', `Begin with one of these: ${known}`)
+    const more = roots.size > 8 ? ', …' : ''
+    throw refused(tool, `it does not begin with the name of a root (${known}${more})`, 'Begin with the name of a root')
   }
   const wrong = names.find((one) => !isPlainName(one))
   if (wrong !== undefined) {
