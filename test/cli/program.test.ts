@@ -39,6 +39,10 @@ test('no command at all shows the commands on stderr', async () => {
   for (const name of ['init', 'up', 'keys', 'doctor']) expect(stderr).toMatch(new RegExp(`^  ${name} `, 'm'))
 })
 
+test('the help of symbi mcp says that it serves by itself, and what that takes', async () => {
+  expect((await inProcess(['mcp', '--help'])).stdout).toContain('"symbi mcp --agent NAME" serves one client')
+})
+
 test.each([['--help'], ['up', '--help'], ['keys', 'add', '--help']].map((args) => [args]))(
   '%j is a result, and exits 0',
   async (args) => {

@@ -9,10 +9,15 @@ import { type PinOptions, pin } from './pin.ts'
 import { type ServeOptions, serveMcp } from './serve.ts'
 import { tools } from './tools.ts'
 
+const WITHOUT_COMMAND = `
+Without the name of a command, "symbi mcp --agent NAME" serves one client: --agent
+is required, and "symbi mcp serve --help" shows every option.`
+
 export function register(program: Command, cli: Cli, exit: ExitCode): void {
   const mcp = new Command('mcp').description(
     'serve governed tools to MCP clients, and look after the servers of others',
   )
+  mcp.addHelpText('after', WITHOUT_COMMAND)
   program.addCommand(mcp)
   addCommand<ServeOptions>(mcp, exit, {
     name: 'serve',
