@@ -1,11 +1,18 @@
 /** The beginning of a session: nobody is let in before `Started` is durable (12.2). */
 import { Fault } from '../core/index.ts'
 import { raceDeadline } from '../world/index.ts'
-import { expired } from './refusals.ts'
+import { endSession } from './ending.ts'
+import { expired, OPENER_GONE } from './refusals.ts'
 import type { SessionState } from './state.ts'
 
 const RECORD_MS = 10_000
 
+const NEVER = new AbortController().signal
+
+/**
+ * A start that is being written is never given up: it may be on disk already. An opener who went away meanwhile gets no
+ * session, and the record says that it ended before anybody was let in.
+ */
 export async function begin(state: SessionState, signal: AbortSignal): Promise<void> {
   const { world, principal } = state.setup
   if (state.isLate()) throw expired()
@@ -13,7 +20,8 @@ export async function begin(state: SessionState, signal: AbortSignal): Promise<v
   const { config, trusted_context } = state.context
   const deadlineMs = Math.min(state.deadlineMs, world.clock.monotonicMs() + RECORD_MS)
   try {
-    await raceDeadline({ clock: world.clock, deadlineMs, late }, signal, () =>
+    signal.throwIfAborted()
+    await raceDeadline({ clock: world.clock, deadlineMs, late }, NEVER, () =>
       recorder.commit({ kind: 'Started', agent_id: principal, config, execution_context: trusted_context }),
     )
   } catch (error) {
@@ -21,6 +29,10 @@ export async function begin(state: SessionState, signal: AbortSignal): Promise<v
     state.stop()
     throw error
   }
+  if (!signal.aborted) return
+  state.cancelWithReason(OPENER_GONE)
+  await endSession(state).catch(() => undefined) // its end is what its journal says
+  throw signal.reason
 }
 
 function late(): Fault {

@@ -284,7 +284,7 @@ seeded('a storm of connections that all ask for the same call has it made once',
       .finally(() => door.close())
   }
   for (let round = 0; round < 3; round += 1) {
-    // each round leaves a session behind that nobody has the id of, and holds one of the 8 places of the key
+    // a key holds 8 sessions, so some are turned away; a session that nobody heard of holds no place
     const moods = (['gone at once', 'gone while it asks', 'stays'] as const).flatMap((mood, at) =>
       Array.from({ length: [1, 4, 5][at] as number }, () => mood),
     )

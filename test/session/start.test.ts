@@ -138,15 +138,30 @@ describe('a session that does not start', () => {
     expect(log.kinds()).toEqual(['Started'])
   })
 
-  test('because its opener went away tells its tools to stop', async () => {
+  test('because its opener went away meanwhile tells its tools to stop, and records that nobody was let in', async () => {
     const heard = nothingHeard()
-    const { log, start } = sessionBench({ box: (inner) => heardBox(heard, inner) })
+    const { world, log, start } = sessionBench({ box: (inner) => heardBox(heard, inner) })
     const leaving = new AbortController()
-    log.hold()
+    const release = log.hold()
     const starting = start(leaving.signal)
     leaving.abort(new Fault('RUN_CANCELLED', { message: 'gone' }))
+    expect(await isPending(world, starting)).toBe(true) // the record of the start is on its way
+    release()
     await expect(starting).rejects.toMatchObject({ code: 'RUN_CANCELLED' })
-    expect(heard.cancelled).toHaveLength(1)
+    expect(heard.cancelled.length).toBeGreaterThan(0)
+    expect(heard.cleaned).toHaveLength(1)
+    expect(log.events).toMatchObject([
+      { kind: 'Started' },
+      { kind: 'Terminated', reason: { Error: { message: 'whoever opened the session went away before it began' } } },
+    ])
+  })
+
+  test('because its opener had gone before leaves no record', async () => {
+    const { log, start } = sessionBench()
+    await expect(start(AbortSignal.abort(new Fault('RUN_CANCELLED', { message: 'gone' })))).rejects.toMatchObject({
+      code: 'RUN_CANCELLED',
+    })
+    expect(log.entries).toEqual([])
   })
 })
 

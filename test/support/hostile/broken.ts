@@ -75,6 +75,10 @@ function permittedText({ bait }: Maker, mark: string): string {
   return callText(5, bait.permitted(mark) as Call)
 }
 
+const LINE_FEED = 0x0a
+/** What stands behind it in a URL is not sent, so two marks could become one path. */
+const HASH = 0x23
+
 /** Which message is left, if any, is for a naive reader to say; what it may do is for the accounts. */
 function fallen(maker: Maker): Made {
   const mark = maker.mark()
@@ -83,7 +87,7 @@ function fallen(maker: Maker): Made {
   do {
     at = maker.chance(bytes.length)
     bytes[at] = (bytes[at] as number) ^ (1 << maker.chance(8))
-  } while (bytes[at] === 0x0a)
+  } while (bytes[at] === LINE_FEED || bytes[at] === HASH)
   return { bytes, mark, effects: null, answer: isNotification(bytes) ? NOTHING : ERROR }
 }
 

@@ -4,9 +4,8 @@
  *
  * Every effect that is asked for has a mark of its own, so whoever counts effects can say which frame each one came from.
  */
-
 import { brokenFrames } from './broken.ts'
-import { oneOf, shuffled, uuidOf } from './chance.ts'
+import { chanceOf, oneOf, shuffled, uuidOf } from './chance.ts'
 import { forgedFrames } from './forged.ts'
 import { honestFrames } from './honest.ts'
 import { invocationFrames } from './invocations.ts'
@@ -30,7 +29,7 @@ export class HostileClient {
   next(): HostileFrame {
     if (this.#deck.length === 0) this.#deck.push(...shuffled(this.#parts.chance, this.#recipes))
     const [what, recipe] = this.#deck.pop() as [string, Recipe]
-    const made = recipe(this.#maker())
+    const made = recipe(this.#maker(chanceOf(this.#parts.chance(2 ** 31)))) // what clients learn of each other changes one frame, not all that follow
     return { what, ...made, bytes: Buffer.from(made.bytes as string) }
   }
 
@@ -51,10 +50,11 @@ export class HostileClient {
     this.#invocations.splice(0, this.#invocations.length, ...kept)
   }
 
-  #maker(): Maker {
-    const { chance, client } = this.#parts
+  #maker(chance: Maker['chance']): Maker {
+    const { client } = this.#parts
     return {
       ...this.#parts,
+      chance,
       finished: this.#finished,
       invocations: this.#invocations,
       invoke: (mark, member, id) => void this.#fresh.invocations.push({ mark, member, id }),

@@ -4,7 +4,7 @@
  */
 import { expect } from 'vitest'
 import type { Accounts, CallAccount } from '../call-accounts.ts'
-import type { Message } from '../mcp-client.ts'
+import type { Message, ToolAnswer } from '../mcp-client.ts'
 import type { HostileFrame } from './parts.ts'
 
 export class Ledger {
@@ -26,8 +26,8 @@ export class Ledger {
   /** One message, whatever it is. Only a result that is no error says that something happened. */
   heard({ result }: Message): void {
     if (result === undefined || result.isError !== false) return
-    const path = /counted (\/[\w/-]+)/.exec(result.content.map(({ text }) => text).join())?.[1]
-    if (path === undefined) return
+    const path = answeredPath(result)
+    if (path === null) return
     this.#told.add(path)
     if (result._meta?.['symbi/replayed'] === true) return
     this.#made.set(path, (this.#made.get(path) ?? 0) + 1)
@@ -78,5 +78,17 @@ export class Ledger {
 }
 
 function pathIn({ arguments: args }: CallAccount): string {
-  return new URL(String(args.url)).pathname
+  return pathOf(String(args.url))
+}
+
+function pathOf(url: string): string {
+  const { pathname, search } = new URL(url)
+  return `${pathname}${search}`
+}
+
+/** Of the request that a result tells of, or null where it tells of something else. */
+function answeredPath({ content }: ToolAnswer): string | null {
+  const text = content.map((part) => part.text).join()
+  if (!text.includes('"url":')) return null
+  return pathOf(String((JSON.parse(text) as { readonly url: unknown }).url))
 }
