@@ -47,6 +47,9 @@ interface Refused {
   readonly last: boolean
 }
 
+/** By their names alone. What else a client tells is for nobody here, and the SDK would complain of it in the log, word for word. */
+const PASSED_ON: ReadonlySet<string> = new Set(['notifications/initialized', 'notifications/symbi/close'])
+
 export class Connection implements Transport {
   onmessage?: NonNullable<Transport['onmessage']>
   onclose?: () => void
@@ -189,9 +192,8 @@ export class Connection implements Transport {
   }
 
   #notified(method: string, params: JsonObject): void {
-    if (method === 'notifications/progress') return // we ask a client nothing, so nothing of ours gets on
     if (method !== 'notifications/cancelled') {
-      this.onmessage?.({ jsonrpc: '2.0', method, params: withoutMeta(params) } as JSONRPCMessage)
+      if (PASSED_ON.has(method)) this.onmessage?.({ jsonrpc: '2.0', method })
       return
     }
     const { requestId, reason } = params

@@ -108,6 +108,19 @@ describe('a connection', () => {
     expectAccounted(await broker.entries(), 1)
   })
 
+  test('keeps what a client tells without being asked out of the log', async () => {
+    await using broker = await brokered()
+    await broker.raw.greet()
+    const params = { progressToken: 'x'.repeat(10_000), progress: 'no number', _meta: 7 }
+    for (const name of ['progress', 'initialized', 'cancelled', 'message', 'tools/list_changed', 'anything']) {
+      broker.raw.send({ jsonrpc: '2.0', method: `notifications/${name}`, params })
+    }
+    broker.raw.call(1, 'system_health')
+    expect((await broker.raw.result(1)).isError).toBe(false)
+    expect(await broker.hangUp()).toBeNull()
+    expect(broker.reports).toEqual([])
+  })
+
   test('ends behind the last request that it may make, and answers what it took', async () => {
     await using broker = await brokered({ connectionLimits: { ...CONNECTION_LIMITS, requestsMax: 3 } })
     await broker.raw.greet()

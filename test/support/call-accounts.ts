@@ -58,7 +58,10 @@ interface Approved {
 }
 
 /** Law 1: the decision stands before the intent, for one action, allows it, and is about the same fingerprint and id. */
-function callsIn(entries: readonly Entry[], unknown: ReadonlySet<string>): readonly Omit<CallAccount, 'run_id'>[] {
+export function callsIn(
+  entries: readonly Pick<Entry, 'event'>[],
+  unknown: ReadonlySet<string>,
+): readonly Omit<CallAccount, 'run_id'>[] {
   const seen = new Set<string>()
   return entries.flatMap(({ event }, at) => {
     if (event.kind !== 'ToolDispatchStarted') return []

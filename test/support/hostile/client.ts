@@ -5,31 +5,47 @@
  * Every effect that is asked for has a mark of its own, so whoever counts effects can say which frame each one came from.
  */
 import { brokenFrames } from './broken.ts'
-import { chanceOf, oneOf, shuffled, uuidOf } from './chance.ts'
+import { type Chance, chanceOf, oneOf, shuffled, uuidOf } from './chance.ts'
 import { forgedFrames } from './forged.ts'
 import { honestFrames } from './honest.ts'
 import { invocationFrames } from './invocations.ts'
-import { type HostileFrame, IDS, type Invocation, type Maker, OWN_MEMBER, type Recipe } from './parts.ts'
+import { type HostileFrame, IDS, type Invocation, type Maker, OWN_MEMBER, type Recipe, type Recipes } from './parts.ts'
+
+type Named = readonly [what: string, recipe: Recipe]
+
+/** Those that need no store for the ids of callers. */
+export const PLAIN: Recipes = { ...honestFrames, ...brokenFrames, ...forgedFrames }
+const ALL: Recipes = { ...PLAIN, ...invocationFrames }
 
 export class HostileClient {
-  readonly #deck: [string, Recipe][] = []
-  readonly #recipes: readonly [string, Recipe][]
+  readonly #deck: Named[] = []
+  readonly #recipes: readonly Named[]
   readonly #finished: string[] = []
   readonly #invocations: Invocation[] = []
   #fresh: { readonly ids: string[]; readonly invocations: Invocation[] } = { ids: [], invocations: [] }
   #marks = 0
   readonly #parts: Pick<Maker, 'chance' | 'client' | 'bait' | 'loot'>
 
-  constructor(parts: Pick<Maker, 'chance' | 'client' | 'bait' | 'loot'>) {
+  constructor(parts: Pick<Maker, 'chance' | 'client' | 'bait' | 'loot'>, recipes: Recipes = ALL) {
     this.#parts = parts
-    this.#recipes = Object.entries({ ...honestFrames, ...brokenFrames, ...forgedFrames, ...invocationFrames })
+    this.#recipes = Object.entries(recipes)
   }
 
   /** Every recipe once, in an order by chance, and again. */
   next(): HostileFrame {
-    if (this.#deck.length === 0) this.#deck.push(...shuffled(this.#parts.chance, this.#recipes))
-    const [what, recipe] = this.#deck.pop() as [string, Recipe]
-    const made = recipe(this.#maker(chanceOf(this.#parts.chance(2 ** 31)))) // what clients learn of each other changes one frame, not all that follow
+    const { chance } = this.#parts
+    if (this.#deck.length === 0) this.#deck.push(...shuffled(chance, this.#recipes))
+    // what clients learn of each other changes one frame, and not all that follow
+    return this.#made(this.#deck.pop() as Named, chanceOf(chance(2 ** 31)))
+  }
+
+  /** Any frame, and the same one for the same chance. */
+  any(chance: Chance): HostileFrame {
+    return this.#made(oneOf(chance, this.#recipes), chance)
+  }
+
+  #made([what, recipe]: Named, chance: Chance): HostileFrame {
+    const made = recipe(this.#maker(chance))
     return { what, ...made, bytes: Buffer.from(made.bytes as string) }
   }
 
@@ -50,7 +66,7 @@ export class HostileClient {
     this.#invocations.splice(0, this.#invocations.length, ...kept)
   }
 
-  #maker(chance: Maker['chance']): Maker {
+  #maker(chance: Chance): Maker {
     const { client } = this.#parts
     return {
       ...this.#parts,

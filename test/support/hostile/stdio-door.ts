@@ -47,7 +47,7 @@ export function stdioDoor(args: readonly string[], ledger: Ledger): StdioDoor {
 }
 
 /** One answer for each frame that is owed one, under its own id; and no other. */
-function checkAnswers(frames: readonly HostileFrame[], said: readonly Message[]): void {
+export function checkAnswers(frames: readonly HostileFrame[], said: readonly Message[]): void {
   const own = frames.flatMap(({ answer }) => (answer.kind === 'Answer' ? [answer.id] : []))
   const errors = frames.filter(({ answer }) => answer.kind === 'Error').length
   expect(said).toHaveLength(own.length + errors)
