@@ -9,8 +9,9 @@
  */
 import type { Transport, TransportSendOptions } from '@modelcontextprotocol/sdk/shared/transport.js'
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js'
-import { Bug, digest, Fault, isJsonObject, type JsonObject } from '../core/index.ts'
+import { Bug, digest, Fault, type JsonObject } from '../core/index.ts'
 import { type Frame, PROTOCOL, type RequestId } from './frame.ts'
+import { knownParams, publicError } from './sdk-edge.ts'
 
 /** Where the messages of one request go. */
 export interface Reply {
@@ -146,7 +147,7 @@ export class Connection implements Transport {
     const { id } = pending
     const answer =
       'error' in message
-        ? { jsonrpc: '2.0', id, error: publicError(message.error) }
+        ? { jsonrpc: '2.0', id, error: publicError(message.error, pending.method) }
         : { jsonrpc: '2.0', id, result: message.result }
     await this.#write(answer, pending.reply, true)
   }
@@ -172,7 +173,7 @@ export class Connection implements Transport {
     if (method === 'initialize') this.#phase = 'greeting'
     const number = this.#requests
     this.#pending.set(number, { id, method, params, reply })
-    this.onmessage?.({ jsonrpc: '2.0', id: number, method, params: withoutMeta(params) } as JSONRPCMessage)
+    this.onmessage?.({ jsonrpc: '2.0', id: number, method, params: knownParams(method, params) } as JSONRPCMessage)
   }
 
   #refusalOf(method: string): Refused | null {
@@ -239,25 +240,8 @@ export class Connection implements Transport {
   }
 }
 
-/**
- * What the SDK is shown. A message whose `_meta` has not the form that it expects it drops without an answer, and the client
- * and the end of the connection would wait for that for ever. Nothing in it concerns the SDK: we read it, from `requestOf`.
- */
-function withoutMeta({ _meta: _, ...params }: JsonObject): JsonObject {
-  return params
-}
-
 function overloaded(state: string, last: boolean): Refused {
   const hint = last ? 'Connect again' : 'Wait for an answer first'
   const problem = new Fault('OVERLOADED', { message: `Cannot take the request: ${state}`, hint })
   return { code: PROTOCOL.refused, problem, last }
-}
-
-const KNOWN_ERRORS: ReadonlySet<number> = new Set(Object.values(PROTOCOL))
-
-/** The SDK's own refusals keep their code where it is one of the protocol's; everything else is a refusal of ours. */
-function publicError(error: { readonly code: number; readonly message: string; readonly data?: unknown }): object {
-  const code = KNOWN_ERRORS.has(error.code) ? error.code : PROTOCOL.refused
-  const data = isJsonObject(error.data as never) ? { data: error.data } : {}
-  return { code, message: error.message.slice(0, 1024).toWellFormed(), ...data }
 }

@@ -65,6 +65,8 @@ export function resultOf(observation: Observation, presented: boolean): ToolResu
   if (isUnconfirmed(observation)) return unknown(content)
   if (!is_error) return done(content)
   if (metadata.denied_by === 'preparation') {
+    const { refusal_code: code, refusal_hint: hint } = metadata
+    if (code !== undefined && isCode(code)) return failure(code, content, `Nothing was executed. ${hint}`)
     return failure('CALL_INVALID', content, 'Nothing was executed. Correct the call and make it again')
   }
   return failure('POLICY_DENIED', content, `Nothing was executed. ${whatNow(metadata.denied_by, presented)}`)
@@ -75,6 +77,10 @@ function whatNow(deniedBy: Json | undefined, presented: boolean): string {
   if (deniedBy !== 'approval') return 'The same call will be denied again while policy is as it is'
   if (!presented) return 'The call needs an approval, and the reason says why there is none'
   return 'An approval is good once, for the very call of this session that was held. To ask a person anew, make the call without the approval_id'
+}
+
+function isCode(text: string): text is Code {
+  return Object.hasOwn(CODES, text)
 }
 
 export function done(content: string): ToolResult {

@@ -221,7 +221,10 @@ function noSchemas(): never {
 
 async function invalidParams(): Promise<Error> {
   const { McpError } = await import('@modelcontextprotocol/sdk/types.js')
-  return new McpError(-32602, 'tools/call takes "name", "arguments" and "_meta", and nothing else')
+  return new McpError(-32602, 'Cannot take the call: its parameters do not fit', {
+    code: 'INVALID_REQUEST',
+    hint: 'Send "name", "arguments" as an object and "_meta", and nothing else',
+  })
 }
 
 function noIds(): Fault {

@@ -21,7 +21,7 @@ import type { ProposedAction, ToolDefinition } from '../events/index.ts'
 import type { Decision, Gate, GateQuestion } from '../policy/index.ts'
 import { raceDeadline, type World } from '../world/index.ts'
 import { approvalIn, decisionIn } from './gate-answers.ts'
-import { by, denied, type Granted, held, judgedBy, resolutionOf, type Verdict } from './verdict.ts'
+import { by, denied, type Granted, held, judgedBy, type Refusal, resolutionOf, type Verdict } from './verdict.ts'
 
 const PROPOSALS_MAX = 4
 
@@ -73,7 +73,9 @@ async function authoriseOnce(
     assertPrepared(call)
     if (!sameCall(action, call.action)) throw new Bug('a toolbox prepares the call that it was given')
   } catch (error) {
-    return denied(action, messageOf(error), null, by('preparation'))
+    const refusal = refusalIn(error)
+    const verdict = denied(action, messageOf(error), null, by('preparation'))
+    return refusal === null ? verdict : { ...verdict, refusal }
   }
   const restriction = restrictionOf(authority, call, run)
   if (restriction !== null) return denied(action, restriction, call, by('restriction')) // before anybody is asked to approve it
@@ -142,6 +144,13 @@ function grant(
       determining_policies: decision.policies,
     },
   }
+}
+
+/** A tool that refuses to prepare a call gives its own reason as the cause. */
+function refusalIn(error: unknown): Refusal | null {
+  const { cause } = error as { readonly cause?: unknown }
+  if (!isFault(cause) || cause.code === 'CALL_INVALID') return null
+  return { code: cause.code, hint: cause.hint ?? 'Try again later' }
 }
 
 /** What the tools themselves refuse. A restriction that fails restricts (law 5). */

@@ -20,11 +20,11 @@ export async function dispatchBatch(
   const { world, recorder } = scope
   const startedMs = world.clock.monotonicMs()
   const { granted, denied } = await authoriseToolCalls(scope, actions, run, signal)
-  const refused: Observation[] = denied.map(({ action, reason, pending, evidence }) =>
-    pending === undefined
-      ? error(action, reason, { error_type: 'policy_denied', denied_by: String(evidence.denied_by) })
-      : error(action, reason, { error_type: 'approval_pending', ...pending }),
-  )
+  const refused: Observation[] = denied.map(({ action, reason, pending, refusal, evidence }) => {
+    if (pending !== undefined) return error(action, reason, { error_type: 'approval_pending', ...pending })
+    const more = refusal === undefined ? {} : { refusal_code: refusal.code, refusal_hint: refusal.hint }
+    return error(action, reason, { error_type: 'policy_denied', denied_by: String(evidence.denied_by), ...more })
+  })
   const fitting = granted.filter(({ grant }) => {
     const misfit = misfitOf(grant, run, world.clock.monotonicMs())
     if (misfit !== null) refused.push(error(grant.call.action, misfit, {}))

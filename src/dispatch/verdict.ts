@@ -1,7 +1,7 @@
 /** The verdict on one proposed action, and what the journal is told of it: who denied, and what can be judged again. */
 import type { Grant } from '../calls/grant.ts'
 import { type Approval, invocationView, type PreparedCall } from '../calls/index.ts'
-import { cutText, type Json, type JsonObject } from '../core/index.ts'
+import { type Code, cutText, type Json, type JsonObject } from '../core/index.ts'
 import type { ProposedAction } from '../events/index.ts'
 import { type ApprovalAnswer, approvalFits, type Decision, type GateQuestion } from '../policy/index.ts'
 
@@ -21,8 +21,15 @@ export interface Denied {
   readonly reason: string
   /** Set when the call only waits for a person: the same call may be proposed again under this handle. */
   readonly pending?: PendingApproval
+  /** Set when the arguments are not to blame: why the tool takes no call now. */
+  readonly refusal?: Refusal
   /** What `PolicyEvaluated.denied_calls` records of it. */
   readonly evidence: JsonObject
+}
+
+export interface Refusal {
+  readonly code: Code
+  readonly hint: string
 }
 
 export type PendingApproval = Pick<Extract<ApprovalAnswer, { kind: 'Pending' }>, 'approval_id' | 'expires_at'>

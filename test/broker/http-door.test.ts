@@ -48,7 +48,7 @@ test.each([
   const { door, ends } = doorOf()
   const counts: number[] = []
   const server = createServer(async (_request, response) => {
-    const answer = await door.post(GREETING, new AbortController().signal)
+    const answer = await door.post(GREETING)
     counts.push(door.count)
     const gone = once(response, 'close')
     if (before) {

@@ -1,8 +1,11 @@
 import { describe, expect, test } from 'vitest'
+import { Connection, readFrame, ToolBroker } from '../../src/broker/index.ts'
+import type { ClientSession } from '../../src/broker/session-port.ts'
 import { hexHash } from '../../src/core/index.ts'
 import type { Tool } from '../../src/runtime/index.ts'
 import { recordedTool } from '../../src/testing/index.ts'
-import { brokered, expectAccounted, projectOf, type ToolAnswer, textOf } from '../support/mcp-client.ts'
+import { nodeWorld } from '../../src/world/index.ts'
+import { brokered, expectAccounted, type Message, projectOf, type ToolAnswer, textOf } from '../support/mcp-client.ts'
 
 const CITY = {
   type: 'object',
@@ -445,6 +448,48 @@ describe('output', () => {
     expect(await broker.hangUp()).toMatchObject({ code: 'TOOL_SESSION_FAILED' })
     expect((await broker.report()).requires_reconciliation).toBe(true)
   })
+})
+
+test('a mistake of ours is told to the operator, and to the client only that there was one', async () => {
+  const connection = new Connection('00000000-0000-4000-8000-000000000001')
+  const session = {
+    definitions: [],
+    ended: new AbortController().signal,
+    failureReason: null,
+    call: async () => {
+      throw new TypeError('cannot read "x" of /srv/project')
+    },
+    close: async () => undefined,
+  } as unknown as ClientSession
+  const reports: string[] = []
+  const broker = new ToolBroker({
+    clock: nodeWorld().clock,
+    session,
+    connection,
+    sessionId: 's',
+    version: '0',
+    held: null,
+    identified: null,
+    report: (_, error) => void reports.push(String(error)),
+  })
+  await broker.open()
+  const ask = (method: string, params: object): Promise<string> =>
+    new Promise((resolve) => {
+      const frame = readFrame(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })))
+      connection.receive(frame, 0, { write: async (text) => resolve(text), drop: () => undefined })
+    })
+  await ask('initialize', {
+    protocolVersion: '2025-06-18',
+    capabilities: {},
+    clientInfo: { name: 'raw', version: '0' },
+    _meta: 'passed over',
+  })
+  const answer = JSON.parse(await ask('tools/call', { name: 'x' })) as Message
+  expect(answer.result?.isError).toBe(true)
+  expect(answer.result?.structuredContent).toMatchObject({ status: 'unknown', code: 'INTERNAL' })
+  expect(JSON.stringify(answer)).not.toContain('/srv')
+  expect(reports).toEqual(['TypeError: cannot read "x" of /srv/project'])
+  await broker.end()
 })
 
 describe('the end', () => {

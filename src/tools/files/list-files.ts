@@ -55,7 +55,7 @@ async function listed(
     let bytes = 0
     await visitBelow(walk, folder, path, async (found) => {
       if (typeof args.name === 'string' && !nameMatches(args.name, found.name)) return true
-      const entry = { path: found.path, ...factsOf(found.place) }
+      const entry = { path: found.path, ...factsOf(found.place, home) }
       bytes += Buffer.byteLength(JSON.stringify(entry))
       if (entries.length < LISTED_MAX && bytes <= ANSWER_BYTES_MAX) return entries.push(entry) > 0
       walk.cuts.add('the list is as long as an answer may be')
@@ -67,10 +67,10 @@ async function listed(
 }
 
 /** Of a file that `read_file` would refuse, also why. */
-function factsOf(place: Place): object {
+function factsOf(place: Place, home: Place): object {
   const { facts } = place
   if (facts.kind === 'file') {
-    const why = whyNotRead(place)
+    const why = whyNotRead(place, home)
     return { kind: 'file', bytes: facts.size, ...(why === null ? {} : { not_read: why }) }
   }
   return { kind: facts.kind === 'directory' ? 'folder' : facts.kind }

@@ -41,6 +41,18 @@ export const forgedFrames: Recipes = {
   },
   'claims beside the members of a call': (maker) =>
     asked(maker, maker.bait.permitted, { params: oneOf(maker.chance, [...CLAIMS, { task: { ttl: 1 } }]) }),
+  'a _meta of a wrong type': (maker) =>
+    asked(maker, maker.bait.permitted, { params: { _meta: oneOf(maker.chance, [7, 'x', null, [], true]) } }),
+  'a _meta with members of wrong types': (maker) => {
+    const odd = { progressToken: oneOf(maker.chance, [{}, [1], null, true]) }
+    const task = { 'io.modelcontextprotocol/related-task': oneOf(maker.chance, [7, {}, { taskId: 7 }]) }
+    return asked(maker, maker.bait.permitted, { effects: 1, params: { _meta: { ...odd, ...task } } })
+  },
+  'a question whose _meta is of a wrong type': (maker) => {
+    const id = maker.anyId()
+    const method = oneOf(maker.chance, ['ping', 'tools/list', 'nothing/such'])
+    return plain(maker, { id, method, params: { _meta: 7, cursor: 7 } }, { kind: 'Answer', id })
+  },
   'claims in the arguments': (maker) =>
     withArguments(maker, oneOf(maker.chance, [...CLAIMS, { _meta: { 'symbi/approval': handle(maker) } }])),
   'a prototype in the arguments': (maker) => {
