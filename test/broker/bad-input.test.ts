@@ -147,13 +147,13 @@ describe('a foreign server that cannot be used from the start', () => {
 
 describe('a foreign server whose answer proves nothing', () => {
   /** Two sessions on one server that counts its effects in a file. */
-  async function desk(callTimeoutMs = 20_000) {
+  async function desk(toolTimeoutMs = 20_000) {
     const bench = await benchOf([])
     const effects = bench.folder.of('effects')
     writeFileSync(effects, '')
-    const live = await bench.again(stdioServer('desk', 'honest', { effects, callTimeoutMs }))
+    const live = await bench.again(stdioServer('desk', 'honest', { effects }))
     const sessions = [
-      await brokered({ project, tools: live.upstreams.tools() }),
+      await brokered({ project, tools: live.upstreams.tools(), toolTimeoutMs }),
       await brokered({ project, tools: live.upstreams.tools() }),
     ] as const
     for (const { raw } of sessions) await raw.greet()
@@ -196,7 +196,7 @@ describe('a foreign server whose answer proves nothing', () => {
     ['answers with what is no result', 'no-result', /has not the form of a result/],
     ['answers with more than a mebibyte', 'too-long', /longer than 1048576 bytes/],
     ['exits', 'exits', /it exited with code 7/],
-    ['answers late', 'late', /it did not answer in time/, 300],
+    ['answers late', 'late', /did not finish/, 300],
   ])('because it %s leaves the call unknown and ends its session, and no other', async (_, how, why, timeoutMs) => {
     await using at = await desk(timeoutMs)
     const [broker, other] = at.sessions
