@@ -3,7 +3,15 @@
  * even where it would never be reached: what the runtime cannot enforce is refused by name and never ignored.
  */
 import { isLiteral, scalarOf } from './compile-literal.ts'
-import { kindOf, type Typed, wantBoolean, wantEqualKinds, wantIntegers } from './condition-kinds.ts'
+import {
+  kindOf,
+  type Typed,
+  wantAgentIds,
+  wantBoolean,
+  wantEqualKinds,
+  wantIntegers,
+  wantMember,
+} from './condition-kinds.ts'
 import { type Condition, HIDDEN_CONTEXT, type Scalar } from './inline-policy.ts'
 import { type PolicyScope, refuse as refuseAs } from './policy-scope.ts'
 import type { ArrayLiteral, Binary, Expression, FieldAccess, Name, Unary } from './tree.ts'
@@ -77,6 +85,7 @@ function pathOf(node: Name | FieldAccess, scope: PolicyScope): Typed | null {
     const message = `a condition cannot read "context.${fields[0]}": it is judged before anybody is asked to approve`
     return refuse(node, scope, message, 'Require approval in the contract of the tool, or ask for it in a Cedar policy')
   }
+  if (root === 'invocation') wantMember(fields, node, scope)
   return { condition: { kind: 'path', root, fields }, kind: fields.length === 0 ? 'object' : null }
 }
 
@@ -110,8 +119,11 @@ function binaryOf(node: Binary, scope: PolicyScope): Typed | null {
     wantBoolean(right, node.right, scope)
     return { condition: { kind: operator === '&&' ? 'and' : 'or', ...sides }, kind: 'boolean' }
   }
-  if (operator === '==' || operator === '!=') wantEqualKinds([left.kind, right.kind], node, scope)
-  else wantIntegers([left, right], node, scope)
+  if (operator === '==' || operator === '!=') {
+    wantEqualKinds([left.kind, right.kind], node, scope)
+    wantAgentIds(left, [right.condition], node, scope)
+    wantAgentIds(right, [left.condition], node, scope)
+  } else wantIntegers([left, right], node, scope)
   return { condition: { kind: 'compare', operator, ...sides }, kind: 'boolean' }
 }
 
@@ -121,6 +133,12 @@ function membershipOf(node: Binary, scope: PolicyScope): Typed | null {
   const items = itemsOf(node.right, scope)
   if (operand === null || items === null) return null
   wantEqualKinds([operand.kind, ...items.map(kindOf)], node, scope)
+  wantAgentIds(
+    operand,
+    items.map((value) => ({ kind: 'literal', value })),
+    node,
+    scope,
+  )
   return { condition: { kind: 'in', operand: operand.condition, items }, kind: 'boolean' }
 }
 

@@ -25,7 +25,9 @@ const FLAT_LIST = 'Write one flat list of values, for example ["a.md", "b.md"]'
  * than the one that would be compared.
  */
 export function stringOf(node: StringLiteral, code: 'E170' | 'E171', scope: PolicyScope): string | null {
-  if (node.value.isWellFormed() && isJsonString(scope.text.slice(node.span.start, node.span.end))) return node.value
+  const written = scope.text.slice(node.span.start, node.span.end)
+  if (node.value.isWellFormed() && isJsonString(written)) return node.value
+  if (!written.startsWith('"')) return null // other quotes are an error of the text, and told there
   const hint = 'Escape it as JSON does: \\" \\\\ \\n \\t or \\u with four digits, and no line break between the quotes'
   return refuse(scope, node, code, 'a text in a policy is no JSON string', hint)
 }

@@ -159,7 +159,7 @@ function blockOf({ name, rules, span }: Policy, parsed: Parsed, scope: PolicySco
       (found) => found.start.offset >= start.offset && found.start.offset < end.offset,
     )
     if (hurt) return null // its rules were not understood, and that is told already
-    const hint = 'Write a rule, for example deny: "shell", or remove the block'
+    const hint = 'Write a rule, for example deny: "http_request", or remove the block'
     return refuse(scope, name, 'E170', `the policy "${name.text.slice(0, 64)}" has no rules`, hint)
   }
   const made = rules.map((rule) => ruleOf(rule, scope))

@@ -18,7 +18,7 @@ export function ruleOf(node: Rule, scope: PolicyScope): PolicyRule | null {
   const condition =
     node.condition !== null && fits(node.condition, 'condition', scope) ? conditionOf(node.condition, scope) : null
   if (effect === 'require' || effect === 'audit') {
-    const hint = `Write what may happen, as in ${EXAMPLE}, or what may not, as in deny: "shell"; only these restrict anything`
+    const hint = `Write what may happen, as in ${EXAMPLE}, or what may not, as in deny: "http_request"; only these restrict anything`
     return refuse(node, scope, `a "${effect}" rule is enforced nowhere`, hint)
   }
   if (selector === null || (condition === null && node.condition !== null)) return null

@@ -52,6 +52,65 @@ export function wantEqualKinds(kinds: readonly (Kind | null)[], node: Binary, sc
   )
 }
 
+/** What a prepared call always is (2.6); the members of `arguments`, `resolved` and `action` are the call's own. */
+const MEMBERS: ReadonlyMap<string, readonly string[] | null> = new Map([
+  ['arguments', null],
+  [
+    'contract',
+    ['name', 'version', 'digest', 'action_type', 'action_id', 'resource_type', 'resource_id', 'requires_approval'],
+  ],
+  ['resolved', null],
+  ['source_policy', ['semantics', 'source_hash', 'declaration_hash', 'agent_name', 'policies']],
+  ['action', null],
+  ['fingerprint', []],
+])
+
+/** Warns of a path into the call that leads nowhere. */
+export function wantMember([first, second]: readonly string[], node: Expression, scope: PolicyScope): void {
+  if (first === undefined) return
+  const inner = MEMBERS.get(first)
+  const missing = (path: string, known: readonly string[]): void =>
+    never(scope, node, `there is no "${path}"`, `There ${known.length === 1 ? 'is' : 'are'} ${known.join(', ')}`)
+  if (inner === undefined)
+    missing(
+      `invocation.${shown(first)}`,
+      [...MEMBERS.keys()].map((name) => `invocation.${name}`),
+    )
+  else if (inner !== null && second !== undefined && !inner.includes(second)) {
+    const known = inner.map((name) => `invocation.${first}.${name}`)
+    missing(`invocation.${first}.${shown(second)}`, known.length > 0 ? known : [`invocation.${first}`])
+  }
+}
+
+const AGENT_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+/** Warns of a comparison of the principal that always comes to the same. */
+export function wantAgentIds(
+  { condition }: Typed,
+  values: readonly Condition[],
+  node: Binary,
+  scope: PolicyScope,
+): void {
+  if (condition.kind !== 'path' || condition.root !== 'principal') return
+  const texts = values.flatMap((value) =>
+    value.kind === 'literal' && typeof value.value === 'string' ? [value.value] : [],
+  )
+  const odd = texts.find((text) => !AGENT_ID.test(text))
+  if (odd === undefined) return
+  const message = `the principal is a UUID in small letters, and never ${JSON.stringify(shown(odd))}`
+  warn(
+    scope,
+    node,
+    'W221',
+    message,
+    'A policy in a file binds its own agents: leave the comparison out, or write the UUID',
+  )
+}
+
+function shown(name: string): string {
+  return name.length > 64 ? `${name.slice(0, 64).toWellFormed()}…` : name
+}
+
 const WORDS = { boolean: 'true or false', text: 'text', integer: 'an integer', object: 'a whole object' } as const
 
 function never(scope: PolicyScope, node: Expression, message: string, hint: string): void {

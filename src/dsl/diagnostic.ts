@@ -39,7 +39,7 @@ export const DIAGNOSTIC_CODES = {
   W210: 'a metadata key is unknown',
   W211: 'an escape in a string is unknown',
   W220: 'a rule names an unknown tool',
-  W221: 'a part of a condition can have no answer, so its rule denies',
+  W221: 'a part of a condition can have no answer, so its rule denies, or always the same',
 } as const
 export type DiagnosticCode = keyof typeof DIAGNOSTIC_CODES
 

@@ -94,4 +94,5 @@ export type {
   Webhook,
   With,
 } from './tree.ts'
+export { type KnownArguments, unknownArguments } from './unknown-arguments.ts'
 export { unknownNames } from './unknown-names.ts'

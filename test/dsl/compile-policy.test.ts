@@ -72,7 +72,7 @@ describe('a rule', () => {
 
   test.each([
     ['require', 'require: "read"', '"require" rule', 'allow: "read_file"'],
-    ['audit', 'audit: "read" if true', '"audit" rule', 'deny: "shell"'],
+    ['audit', 'audit: "read" if true', '"audit" rule', 'deny: "http_request"'],
     ['an empty list', 'allow: []', 'its list is empty', 'false for no effect'],
     ['an empty name', 'allow: ""', 'has 0 bytes', 'Write the name'],
     ['a name of 257 bytes', `allow: "${'é'.repeat(128)}x"`, 'has 257 bytes', 'Write the name'],
@@ -126,11 +126,11 @@ describe('a condition', () => {
     'invocation.arguments.n <= 9_223_372_036_854_775_807',
     'invocation.arguments.n == 000_000_000_000_000_000_000_001',
     'invocation.arguments.n in [-1, 0, 1,]',
-    'principal != "x" and_more == 1'.slice(0, 16),
+    'principal != "3f9a7c52-59c0-5c3a-8f0e-7b5f3a1d8a11"',
     'not (context.a == 1 || !context.b && context.c in ["x"])',
     'context.has_human_approvals == true',
     'invocation.arguments.has_human_approval == true',
-    'invocation.context.has_human_approval == true',
+    'invocation.resolved.has_human_approval == true',
   ])('may be %s', (condition) => {
     expect(compiledIn(inCondition(condition))).toMatchObject({ policy: {}, diagnostics: [] })
   })
@@ -217,6 +217,16 @@ describe('a condition', () => {
   })
 })
 
+test('a text in single quotes is refused once, and still nothing of the policy is used', () => {
+  for (const rule of ["allow: 'system_health'", "deny: true if context.mode == 'quiet'", 'allow: [\'a\', "b"]']) {
+    const { policy, diagnostics } = compiledIn(`agent a { policy p { ${rule} } }`)
+    expect(policy).toBeNull()
+    expect(diagnostics).toMatchObject([
+      { kind: 'syntax', code: 'E100', message: expect.stringContaining('single quotes') },
+    ])
+  }
+})
+
 describe('a warning that a condition has no answer', () => {
   test.each([
     ['an order of texts', 'invocation.arguments.n > "5"', '">" compares text'],
@@ -230,11 +240,26 @@ describe('a warning that a condition has no answer', () => {
     ['a text as condition', '"yes"', 'gets text'],
     ['a negated integer', '!5', 'gets an integer'],
     ['an integer beside &&', 'true && 1', 'gets an integer'],
+    ['a member that no call has', 'invocation.args.n == 1', 'there is no "invocation.args"'],
+    ['a member that no contract has', 'invocation.contract.risk == "high"', 'there is no "invocation.contract.risk"'],
+    ['a member of a text', 'invocation.fingerprint.x == "a"', 'there is no "invocation.fingerprint.x"'],
+    ['a principal that is a name', 'principal == "reviewer"', 'a UUID in small letters, and never "reviewer"'],
+    ['the same the other way round', '"reviewer" != principal', 'never "reviewer"'],
+    ['a list of names', 'principal in ["3f9a7c52-59c0-5c3a-8f0e-7b5f3a1d8a11", "me"]', 'never "me"'],
     ['a negation that binds too tightly', 'not context.path == "a"', '"==" compares true or false with text'],
   ])('is given for %s, and the policy can be used', (_what, condition, message) => {
     const { policy, diagnostics } = compiledIn(inCondition(condition))
     expect(policy).not.toBeNull()
     expect(diagnostics).toMatchObject([{ kind: 'warning', code: 'W221', message: expect.stringContaining(message) }])
+  })
+
+  test.each([
+    'invocation.arguments.path == "a.md" && invocation.resolved.mcp.risk == "low"',
+    'invocation.contract.resource_id == "docs" && invocation.source_policy.agent_name == "a"',
+    'invocation.action.ToolCall.name == "x" && invocation.fingerprint != "x" && context.anything.at.all == 1',
+    'principal == "3f9a7c52-59c0-5c3a-8f0e-7b5f3a1d8a11" || principal == context.owner',
+  ])('is not given for what a call has: %s', (condition) => {
+    expect(compiledIn(inCondition(condition)).diagnostics).toEqual([])
   })
 
   test('says how a negation is written around a comparison', () => {

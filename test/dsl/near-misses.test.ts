@@ -189,6 +189,48 @@ const MISSES: readonly Miss[] = [
     'allow: ["tool_a", "tool_b"]',
     'policy p { allow: "a" deny: "b" }',
   ],
+  [
+    'a condition behind "when", as in Cedar',
+    'policy p { allow: "tool" when invocation.arguments.path == "a.md" }',
+    'E100 1:26',
+    'allow: "tool" if invocation.arguments.path == "a.md"',
+    'policy p { allow: "tool" if invocation.arguments.path == "a.md" }',
+  ],
+  [
+    'a condition behind "unless", as in Cedar',
+    'policy p { allow: "tool" unless invocation.arguments.path == "a.md" }',
+    'E100 1:26',
+    'allow: "tool" if !(invocation.arguments.path == "a.md")',
+    'policy p { allow: "tool" if !(invocation.arguments.path == "a.md") }',
+  ],
+  [
+    'a pattern, as in Cedar',
+    'policy p { allow: "tool" if invocation.arguments.path like "a*" }',
+    'E100 1:55',
+    'if invocation.arguments.path in ["a.md", "b.md"]',
+    'policy p { allow: "tool" if invocation.arguments.path in ["a.md", "b.md"] }',
+  ],
+  [
+    'a rule that permits, as in Cedar',
+    'policy p { permit: "x" }',
+    'E100 1:12',
+    'allow: ["tool_a", "tool_b"]; Cedar stands in files of the folder policies',
+    'policy p { allow: ["tool_a", "tool_b"] }',
+  ],
+  [
+    'a rule that forbids, as in Cedar',
+    'policy p { forbid(principal, action, resource); }',
+    'E100 1:12',
+    'deny: ["tool_a", "tool_b"]; Cedar stands in files of the folder policies',
+    'policy p { deny: ["tool_a", "tool_b"] }',
+  ],
+  [
+    'a Cedar policy in a file of agents',
+    'permit(principal, action, resource);',
+    'E110 1:1',
+    'Cedar stands in files of the folder policies',
+    'policy name { allow: ["tool"] }',
+  ],
   ['a mistyped effect', 'policy p { alow: "a" }', 'E100 1:12', 'Did you mean "allow"?', 'policy p { allow: "a" }'],
   [
     'a rule that names a tool as code',
@@ -311,6 +353,11 @@ test('the letter that looks like another is named, and so is the one it resemble
   expect(error?.message).toBe(
     'the name "r\u0435viewer" holds "\u0435" (U+0435), which only looks like the ASCII letter "e"',
   )
+})
+
+test('what has no name is named with its article', () => {
+  expect(parse('agent 5 {}').diagnostics[0]?.message).toMatch(/^an agent needs a name, and /)
+  expect(parse('policy 5 {}').diagnostics[0]?.message).toMatch(/^a policy needs a name, and /)
 })
 
 test('a word that is like no other gets a list of what there is', () => {

@@ -9,14 +9,18 @@ export function readItemName(cursor: Cursor, word: string, form: string): Name {
   const hint = `Write ${form}`
   if (token.kind === 'word') return readHyphens(cursor, cursor.nameOf(cursor.next()))
   if (token.kind === 'string') {
-    cursor.report(`the name of a ${word} stands without quotes`, { hint })
+    cursor.report(`the name of ${withArticle(word)} stands without quotes`, { hint })
     return cursor.nameOf(cursor.next())
   }
   if (!isMark(token, '{') && !isMark(token, '(')) {
-    cursor.fail(`a ${word} needs a name, and ${described(token)} stands there`, { hint })
+    cursor.fail(`${withArticle(word)} needs a name, and ${described(token)} stands there`, { hint })
   }
   cursor.report(`this ${word} has no name`, { hint })
   return { kind: 'name', text: '', span: { start: token.start, end: token.start } }
+}
+
+function withArticle(word: string): string {
+  return `${/^[aeiou]/.test(word) ? 'an' : 'a'} ${word}`
 }
 
 function readHyphens(cursor: Cursor, name: Name): Name {

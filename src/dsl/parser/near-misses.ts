@@ -23,6 +23,8 @@ export const ITEM_MISSES: Readonly<Record<string, string>> = {
   behaviour: 'Agents are described, not programmed: agent name { capabilities = ["read"] }',
   struct: 'Write type Name = { field: String }',
   fn: 'Write function name() { }',
+  permit: 'Cedar stands in files of the folder policies; here write policy name { allow: ["tool"] }',
+  forbid: 'Cedar stands in files of the folder policies; here write policy name { deny: ["tool"] }',
   tool: 'Tools are no part of this language; rules name them: policy name { allow: ["tool"] }',
   import: 'A file stands alone: copy what it needs',
 }
@@ -54,6 +56,25 @@ export const MEMBER_MISSES: Readonly<Record<string, string>> = {
   description: 'It belongs into metadata { description = "text" } at the top level',
   executor: 'It belongs into metadata { executor = "orga" } at the top level',
   name: 'The name stands behind the word agent: agent name { }',
+}
+
+const NO_SUCH_TEST =
+  'Conditions compare with == != < <= > >= and in [ … ], and nothing else: if invocation.arguments.path in ["a.md", "b.md"]'
+
+/** Words where a rule begins, or goes on: most are Cedar's. */
+export const RULE_MISSES: Readonly<Record<string, string>> = {
+  permit: 'Write allow: ["tool_a", "tool_b"]; Cedar stands in files of the folder policies',
+  forbid: 'Write deny: ["tool_a", "tool_b"]; Cedar stands in files of the folder policies',
+  when: 'A condition stands behind if: allow: "tool" if invocation.arguments.path == "a.md"',
+  where: 'A condition stands behind if: allow: "tool" if invocation.arguments.path == "a.md"',
+  unless: 'Write if and a negation: allow: "tool" if !(invocation.arguments.path == "a.md")',
+  like: NO_SUCH_TEST,
+  has: NO_SUCH_TEST,
+  contains: NO_SUCH_TEST,
+  matches: NO_SUCH_TEST,
+  is: NO_SUCH_TEST,
+  and: 'Write && between conditions: allow: "tool" if context.a == 1 && context.b == 2',
+  or: 'Write || between conditions: allow: "tool" if context.a == 1 || context.b == 2',
 }
 
 /** The known word that a typing mistake turned into this one, or null. */

@@ -5,10 +5,12 @@ import { readBraces } from './braces.ts'
 import type { Cursor } from './cursor.ts'
 import { readCondition, readExpression } from './expressions.ts'
 import { readItemName } from './names.ts'
-import { meant } from './near-misses.ts'
+import { meant, RULE_MISSES } from './near-misses.ts'
 import { readArray } from './primary.ts'
 
 const EFFECTS: readonly RuleEffect[] = ['allow', 'deny', 'require', 'audit']
+/** The other two are read, and refused as what nobody enforces: no hint leads there. */
+const ENFORCED: readonly RuleEffect[] = ['allow', 'deny']
 const RULE = 'allow: ["tool_a", "tool_b"]'
 const FORM = `policy name { ${RULE} }`
 
@@ -81,9 +83,12 @@ function passBareList(cursor: Cursor): void {
 
 function refuseRule(cursor: Cursor): never {
   const { token } = cursor
-  cursor.fail(`a rule begins with allow, deny, require or audit, and ${described(token)} stands there`, {
+  cursor.fail(`a rule begins with allow or deny, and ${described(token)} stands there`, {
     hint: () => {
-      const near = token.kind === 'word' ? meant(token.text, EFFECTS) : null
+      const word = token.kind === 'word' ? token.text : ''
+      const miss = Object.hasOwn(RULE_MISSES, word) ? RULE_MISSES[word] : undefined
+      if (miss !== undefined) return miss
+      const near = meant(word, ENFORCED)
       return near === null ? `Write ${RULE}` : `Did you mean "${near}"? Write ${near}: ["tool_a", "tool_b"]`
     },
   })
