@@ -49,7 +49,7 @@ export {
 export { type Read, Unanswerable } from './inline/inline-condition.ts'
 export { restrictedBy } from './inline/inline-toolbox.ts'
 export { type Candidate, type CandidateOptions, openCandidate } from './offline/candidate.ts'
-export { checkPolicies, checkPolicyText, type PolicyCheck } from './offline/check-policies.ts'
+export { checkPolicies, checkPolicyText, type PolicyCheck, surfacesOf } from './offline/check-policies.ts'
 export { type EvaluateOptions, evaluatePolicy, type PolicyEvaluation } from './offline/evaluate-policy.ts'
 export type { PolicyPlace } from './offline/policy-place.ts'
 export { recordedCall } from './offline/recorded-call.ts'

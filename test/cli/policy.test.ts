@@ -1,5 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
+import { writePins } from '../../src/upstream/index.ts'
+import { nodeWorld } from '../../src/world/index.ts'
 import { inProcess, jsonLines, symbi } from '../support/cli.ts'
 import { testProject } from './support.ts'
 
@@ -37,6 +39,97 @@ describe('policy evaluate', () => {
     const args = ['policy', 'evaluate', '--input', project.of('call.json'), '--project', project.path]
     expect((await inProcess(args)).stdout).toBe('allow\n')
     expect((await inProcess([...args, '--surface', 'shell'])).stdout).toBe('deny\n')
+  })
+
+  test('refuses a surface that is none, and names those that are known', async () => {
+    await using project = await testProject()
+    await mkdir(project.of('policies', 'shell'))
+    await writeFile(project.of('call.json'), '{"tool":"system_health"}')
+    const args = ['policy', 'evaluate', '--input', project.of('call.json'), '--project', project.path]
+    const done = await inProcess([...args, '--surface', 'bogus'])
+    expect([done.code, done.stdout]).toEqual([64, ''])
+    expect(done.stderr).toContain('Cannot judge a call of the surface "bogus"')
+    expect(done.stderr).toContain('hint: Known here: coordinator, run, mcp-server, shell\n')
+  })
+
+  test('asks about the resource and the resolution that a run would have, and denies what a run refuses', async () => {
+    await using project = await testProject()
+    await mkdir(project.of('docs'))
+    const tools = '[tools]\nhttp_origins = ["https://a.example"]\nfile_roots = { docs = "docs" }\n'
+    await writeFile(project.of('symbiont.toml'), tools)
+    const permit = (tool: string, resource: string, when: string): string =>
+      `permit(principal, action == Action::"tool_call::${tool}", resource == ${resource}) when { ${when} };\n`
+    const read = permit('read_file', 'FileRoot::"docs"', 'context.invocation.resolved.file_path == "a.md"')
+    const ask = permit('http_request', 'HttpOrigin::"https://a.example"', 'true')
+    await writeFile(project.of('policies', 'more.cedar'), read + ask)
+    const evaluated = async (call: object): Promise<Record<string, unknown>> => {
+      await writeFile(project.of('call.json'), JSON.stringify(call))
+      const args = ['policy', 'evaluate', '--input', project.of('call.json'), '--project', project.path, '--json']
+      return jsonLines((await inProcess(args)).stdout)[0] as Record<string, unknown>
+    }
+    expect(await evaluated({ tool: 'read_file', arguments: { path: 'docs/a.md' } })).toMatchObject({
+      decision: 'allow',
+      request: { resource: 'FileRoot::"docs"' },
+      known: true,
+    })
+    expect((await evaluated({ tool: 'read_file', arguments: { path: 'docs/b.md' } })).decision).toBe('deny')
+    const get = { method: 'GET', url: 'https://a.example/x' }
+    expect(await evaluated({ tool: 'http_request', arguments: get })).toMatchObject({ decision: 'allow', known: true })
+    expect(await evaluated({ tool: 'read_file', arguments: { path: 'docs/../a.md' } })).toMatchObject({
+      decision: 'deny',
+      request: null,
+      reason: expect.stringMatching(/^policy is not asked: Cannot prepare the call of "read_file": /),
+    })
+    expect(await evaluated({ tool: 'pay' })).toMatchObject({
+      known: false,
+      request: { resource: 'Resource::"default"' },
+    })
+  })
+
+  test('asks about tools of foreign servers as they were pinned, and starts no server', async () => {
+    await using project = await testProject()
+    const server = '[servers.notes]\ncommand = "no-such-program"\nexpose = ["create"]\nrisk = "high"\napproval = true\n'
+    await writeFile(project.of('mcp-config.toml'), server)
+    const when = 'when { context.invocation has resolved.mcp && context.invocation.resolved.mcp.risk == "high" }'
+    await writeFile(project.of('policies', 'more.cedar'), `permit(principal, action, resource) ${when};`)
+    const name = 'mcp__notes__create'
+    await writeFile(project.of('call.json'), JSON.stringify({ tool: name, arguments: { text: 'hi' } }))
+    const args = ['policy', 'evaluate', '--input', project.of('call.json'), '--project', project.path, '--json']
+    expect(jsonLines((await inProcess(args)).stdout)[0]).toMatchObject({ decision: 'deny', known: false })
+    const inputSchema = { type: 'object', properties: { text: { type: 'string', maxLength: 5 } } }
+    const pin = { name: 'create', description: null, inputSchema, outputSchema: null, annotations: null }
+    const pinFile = project.of('.symbiont', 'mcp-pins.json')
+    await writePins(nodeWorld(), pinFile, 'notes', { pin: [pin] }, new AbortController().signal)
+    expect(jsonLines((await inProcess(args)).stdout)[0]).toMatchObject({
+      decision: 'allow',
+      known: true,
+      approval: 'missing',
+    })
+  })
+
+  test('says of a tool that the operator listed that a person is asked first, and of a stranger that it is one', async () => {
+    await using project = await testProject()
+    await writeFile(project.of('symbiont.toml'), '[approvals]\ntools = ["system_health"]\n')
+    await writeFile(project.of('call.json'), '{"name":"system_health","arguments":{}}') // as explain reads it
+    const args = ['policy', 'evaluate', '--input', project.of('call.json'), '--project', project.path]
+    const held = await inProcess(args)
+    expect(held.stdout).toBe('allow\n')
+    expect(held.stderr).toContain('the operator requires human approval for "system_health": until a person gave one')
+    expect(jsonLines((await inProcess([...args, '--json'])).stdout)[0]).toMatchObject({ approval: 'missing' })
+    await writeFile(project.of('call.json'), '{"tool":"pay"}')
+    expect((await inProcess(args)).stderr).toContain(
+      'not known here is the tool "pay": the call was taken as it was given',
+    )
+  })
+
+  test('a call of a tool client says so in its context, as every such call does', async () => {
+    await using project = await testProject()
+    const when = 'when { context has surface && context.surface == "mcp-server" }'
+    await writeFile(project.of('policies', 'more.cedar'), `permit(principal, action, resource) ${when};`)
+    await writeFile(project.of('call.json'), '{"tool":"list_agents"}')
+    const args = ['policy', 'evaluate', '--input', project.of('call.json'), '--project', project.path]
+    expect((await inProcess(args)).stdout).toBe('deny\n')
+    expect((await inProcess([...args, '--surface', 'mcp-server'])).stdout).toBe('allow\n')
   })
 
   test('denies without any policy, unless missing policies are asked to allow', async () => {

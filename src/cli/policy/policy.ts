@@ -13,12 +13,13 @@ export function register(program: Command, cli: Cli, exit: ExitCode): void {
     name: 'evaluate',
     summary: 'what policy decides about one call; exits 0 for any decision, 2 for bad input',
     options: [
-      new Option('--input <file>', 'the call, as JSON'),
+      new Option('--input <file>', 'the call, as JSON: {"tool":"…","arguments":{}} or {"delegate":"…","task":"…"}'),
       new Option('--stdin', 'read the call from standard input'),
       new Option('--policies <dir>', 'the policy folder (default: policies of the project)'),
-      new Option('--surface <name>', 'which surface asks: its folder is read beside the shared files').default(
-        'coordinator',
-      ),
+      new Option(
+        '--surface <name>',
+        'which surface asks, and so which folder is read beside the shared files: coordinator, run, mcp-server, or another folder',
+      ).default('coordinator'),
       new Option('--allow-missing', 'allow when there is no policy at all'),
     ],
     action: (options) => evaluate(cli, options),

@@ -79,8 +79,8 @@ function readWarnings(policy: Policy): Problem[] {
   })
 }
 
-/** Folders beside the shared files that hold policies. */
-async function surfacesOf(world: World, folder: string): Promise<readonly string[]> {
+/** Names of the folders beside the shared files: each is a surface. None for a folder that cannot be read. */
+export async function surfacesOf(world: World, folder: string): Promise<readonly string[]> {
   const surfaces: string[] = []
   let names: readonly string[] | null
   try {

@@ -5,13 +5,15 @@
  * is still understood, and the result says which mapping it was. Approval comes before policy: the decision is that of
  * policy, and the result says when nobody would have asked it yet. A folder without policies denies, as the gate does, unless the caller asks otherwise.
  */
-import { isFault } from '../../core/index.ts'
+import type { PreparedCall } from '../../calls/index.ts'
+import { isFault, type JsonObject } from '../../core/index.ts'
+import type { ProposedAction } from '../../events/index.ts'
 import type { World } from '../../world/index.ts'
 import { type CedarEngine, type CedarRequest, sharedEngine } from '../cedar/cedar-engine.ts'
 import { spell } from '../cedar/cedar-request.ts'
 import { Judge } from '../cedar/judge.ts'
 import { readPolicyFolder } from '../folder/policy-folder.ts'
-import { type Subject, subjectOf } from './evaluated-call.ts'
+import { asGiven, type Subject, subjectOf } from './evaluated-call.ts'
 import { type PolicyPlace, placeOfPolicy } from './policy-place.ts'
 
 export interface EvaluateOptions {
@@ -20,6 +22,12 @@ export interface EvaluateOptions {
   readonly surface: string | null
   /** True: a folder without any policy allows. */
   readonly allowMissing: boolean
+  /** Prepares a written call as a run would, or throws `CALL_INVALID`. Default: as a tool without a contract of its own. */
+  readonly prepare?: (action: ProposedAction) => Promise<PreparedCall>
+  /** What the trusted context of every run of the surface holds; what the input says of it wins. */
+  readonly context?: JsonObject
+  /** Tools of which the operator wants every call approved. */
+  readonly approvalTools?: readonly string[]
   readonly engine?: CedarEngine
 }
 
@@ -38,7 +46,9 @@ export async function evaluatePolicy(
   input: unknown,
   options: EvaluateOptions,
 ): Promise<PolicyEvaluation> {
-  const { outcome, ...subject } = subjectOf(input)
+  const { prepare = asGiven, context = {}, approvalTools = [] } = options
+  const around = { prepare, context, approvalTools: new Set(approvalTools) }
+  const { outcome, ...subject } = await subjectOf(input, around)
   if (outcome.kind === 'Unfit') return { ...subject, ...denied(outcome.reason), request: null }
   const { principal, action, resource } = outcome.request
   const asked = {

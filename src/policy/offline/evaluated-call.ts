@@ -4,22 +4,22 @@
  * A person writes the short form; a decision that a replay printed is taken as it was recorded. The older form
  * `{tool_name, tool_input}` names another principal, action and context.
  */
-import { defaultContract, type PreparedCall, preparedCall, sourceOf } from '../../calls/index.ts'
 import {
-  type AgentId,
-  canonical,
-  Fault,
-  fit,
-  isJsonObject,
-  type JsonObject,
-  parseId,
-  shapes,
-  type TypeOf,
-} from '../../core/index.ts'
+  defaultContract,
+  type PreparedCall,
+  preparedCall,
+  proposedArguments,
+  sourceOf,
+  type ToolContract,
+} from '../../calls/index.ts'
+import { type AgentId, Fault, fit, isFault, isJsonObject, type JsonObject, shapes } from '../../core/index.ts'
+import type { ProposedAction } from '../../events/index.ts'
+import { approvalNeed } from '../approvals/held-call.ts'
 import type { CedarRequest } from '../cedar/cedar-engine.ts'
 import { cedarRequest, type RequestOutcome } from '../cedar/cedar-request.ts'
 import { cedarValue, Unfit } from '../cedar/cedar-value.ts'
 import { recordedCall } from './recorded-call.ts'
+import { WHAT, writtenCall } from './written-call.ts'
 
 export interface Subject {
   readonly mapping: 'runtime' | 'legacy'
@@ -27,37 +27,12 @@ export interface Subject {
   readonly mapping_note: string
   /** The tool, `delegate::<target>`, `respond` or `terminate`. */
   readonly subject: string
-  /** Before policy is asked at all, a person must approve a call whose contract wants it. */
+  /** Before policy is asked at all, a person must approve a call whose contract, or whose operator, wants it. */
   readonly approval: 'not needed' | 'given' | 'missing'
+  /** Why it needs one; null when it needs none. */
+  readonly approval_reason: string | null
 }
 
-/** The agent of a call that names none. */
-const SOME_AGENT = '00000000-0000-4000-8000-000000000000'
-
-const contractShape = shapes.object({
-  version: shapes.optional(shapes.text),
-  action_type: shapes.optional(shapes.text),
-  action_id: shapes.optional(shapes.text),
-  resource_type: shapes.optional(shapes.text),
-  resource_id: shapes.optional(shapes.text),
-  requires_approval: shapes.optional(shapes.bool),
-})
-const runtimeShape = shapes.object({
-  agent_id: shapes.optional(shapes.text),
-  /** Exactly one of the next four. */
-  tool: shapes.optional(shapes.text),
-  delegate: shapes.optional(shapes.text),
-  respond: shapes.optional(shapes.text),
-  terminate: shapes.optional(shapes.text),
-  /** Of the tool call. */
-  arguments: shapes.optional(shapes.jsonObject),
-  /** What a tool with a contract of its own changes of the default one. */
-  contract: shapes.optional(contractShape),
-  /** The trusted context that the runtime would have. */
-  context: shapes.optional(shapes.jsonObject),
-  /** True: as if a person had approved this very call. */
-  approved: shapes.optional(shapes.bool),
-})
 const legacyShape = shapes.object({ tool_name: shapes.text, tool_input: shapes.optional(shapes.jsonObject) })
 
 /** What `symbi policy replay --json` says of a decision. What else it says is no part of the question. */
@@ -68,25 +43,55 @@ const recordedShape = shapes.open({
   approved: shapes.bool,
 })
 
-/** Throws `INVALID_REQUEST` for an input of none of the forms. */
-export function subjectOf(input: unknown): Subject & { readonly outcome: RequestOutcome } {
-  if (isJsonObject(input) && Object.hasOwn(input, 'tool_name')) return legacySubject(input)
-  if (isJsonObject(input) && Object.hasOwn(input, 'call')) return recordedSubject(input)
-  const { agent_id, context, approved, ...wanted } = fit(runtimeShape, input, WHAT)
-  return runtimeSubject({
-    call: callOf(wanted),
-    agent_id: parseId('agent', agent_id ?? SOME_AGENT),
-    context: context ?? {},
-    approved: approved === true,
-  })
+/** What the runtime of the project knows of a call before policy is asked. */
+export interface Around {
+  /** Prepares a call as a run would. Throws `CALL_INVALID` for one that a run refuses. */
+  readonly prepare: (action: ProposedAction) => Promise<PreparedCall>
+  /** What the trusted context of every run of the surface holds. */
+  readonly context: JsonObject
+  /** Tools of which the operator wants every call approved. */
+  readonly approvalTools: ReadonlySet<string>
 }
 
-const WHAT = 'the call to evaluate'
+export interface EvaluatedCall extends Subject {
+  readonly outcome: RequestOutcome
+}
 
-function recordedSubject(input: JsonObject): ReturnType<typeof subjectOf> {
+/** Throws `INVALID_REQUEST` for an input of none of the forms. */
+export async function subjectOf(
+  input: unknown,
+  { prepare, context: given, approvalTools }: Around,
+): Promise<EvaluatedCall> {
+  if (isJsonObject(input) && Object.hasOwn(input, 'tool_name')) return legacySubject(input)
+  if (isJsonObject(input) && Object.hasOwn(input, 'call')) return runtimeSubject(recorded(input), approvalTools)
+  const { action, contract, context, ...asked } = writtenCall(input)
+  try {
+    const call = withContract(await prepare(action), contract)
+    return runtimeSubject({ ...asked, context: { ...given, ...context }, call }, approvalTools)
+  } catch (error) {
+    if (!isFault(error, 'CALL_INVALID')) throw error
+    const outcome = { kind: 'Unfit', reason: `policy is not asked: ${error.message}` } as const
+    return { ...RUNTIME, subject: nameOf(action), approval: 'not needed', approval_reason: null, outcome }
+  }
+}
+
+/** Of a tool that nobody knows here: as it is given, with a contract that says nothing of its own. */
+export async function asGiven(action: ProposedAction): Promise<PreparedCall> {
+  if (!('ToolCall' in action)) return preparedCall({ action, arguments: null, contract: null })
+  const { name, arguments: text } = action.ToolCall
+  const contract = defaultContract({ name, description: '', parameters: {} })
+  return preparedCall({ action, arguments: proposedArguments(name, text), contract })
+}
+
+function withContract(call: PreparedCall, changes: Partial<ToolContract>): PreparedCall {
+  if (call.contract === null || Object.keys(changes).length === 0) return call
+  return preparedCall({ ...call, contract: { ...call.contract, ...changes } })
+}
+
+function recorded(input: JsonObject): Asked {
   const { agent_id, call: view, context, approved } = fit(recordedShape, input, WHAT)
   const call = recordedCall(view)
-  if (call !== null) return runtimeSubject({ call, agent_id, context, approved })
+  if (call !== null) return { call, agent_id, context, approved }
   throw new Fault('INVALID_REQUEST', {
     message: 'Cannot evaluate the call: it is not complete, or its fingerprint is that of another call',
     hint: 'Give a line of "symbi policy replay --json" as it was printed, or {"tool":"name","arguments":{}}',
@@ -100,13 +105,16 @@ interface Asked {
   readonly approved: boolean
 }
 
-function runtimeSubject({ call, agent_id, context, approved }: Asked): ReturnType<typeof subjectOf> {
-  const { action, contract, fingerprint } = call
+const RUNTIME = { mapping: 'runtime', mapping_note: 'judged as the gate of the runtime judges it' } as const
+
+function runtimeSubject({ call, agent_id, context, approved }: Asked, tools: ReadonlySet<string>): EvaluatedCall {
+  const { action, fingerprint } = call
+  const need = approvalNeed(call, tools)
   return {
-    mapping: 'runtime',
-    mapping_note: 'judged as the gate of the runtime judges it',
-    subject: 'Delegate' in action ? `delegate::${action.Delegate.target}` : sourceOf(action),
-    approval: approved ? 'given' : contract?.requires_approval === true ? 'missing' : 'not needed',
+    ...RUNTIME,
+    subject: nameOf(action),
+    approval: approved ? 'given' : need === null ? 'not needed' : 'missing',
+    approval_reason: need,
     outcome: cedarRequest({
       call,
       agent_id,
@@ -116,32 +124,11 @@ function runtimeSubject({ call, agent_id, context, approved }: Asked): ReturnTyp
   }
 }
 
-type Wanted = Omit<TypeOf<typeof runtimeShape>, 'agent_id' | 'context' | 'approved'>
-
-function callOf(wanted: Wanted): PreparedCall {
-  const { tool, delegate, respond, terminate } = wanted
-  const named = [tool, delegate, respond, terminate].filter((value) => value !== undefined)
-  if (named.length !== 1 || (tool === undefined && (wanted.arguments !== undefined || wanted.contract !== undefined))) {
-    throw new Fault('INVALID_REQUEST', {
-      message: 'Cannot evaluate the call: it must name one of "tool", "delegate", "respond" or "terminate"',
-      hint: 'Give for example {"agent_id":"…","tool":"name","arguments":{}}; arguments and contract belong to a tool',
-    })
-  }
-  const bare = { arguments: null, contract: null }
-  if (tool !== undefined) {
-    const value: JsonObject = wanted.arguments ?? {}
-    const contract = { ...defaultContract({ name: tool, description: '', parameters: {} }), ...wanted.contract }
-    const action = { ToolCall: { call_id: 'evaluate', name: tool, arguments: canonical(value) } }
-    return preparedCall({ action, arguments: value, contract })
-  }
-  if (delegate !== undefined) {
-    return preparedCall({ action: { Delegate: { call_id: 'evaluate', target: delegate, message: '' } }, ...bare })
-  }
-  if (respond !== undefined) return preparedCall({ action: { Respond: { content: respond } }, ...bare })
-  return preparedCall({ action: { Terminate: { reason: terminate ?? '', output: '' } }, ...bare })
+function nameOf(action: ProposedAction): string {
+  return 'Delegate' in action ? `delegate::${action.Delegate.target}` : sourceOf(action)
 }
 
-function legacySubject(input: JsonObject): Subject & { readonly outcome: RequestOutcome } {
+function legacySubject(input: JsonObject): EvaluatedCall {
   const { tool_name, tool_input } = fit(legacyShape, input, WHAT)
   return {
     mapping: 'legacy',
@@ -149,6 +136,7 @@ function legacySubject(input: JsonObject): Subject & { readonly outcome: Request
       'judged by the older mapping (Symbi::Agent::"claude-code", Symbi::Action, context.tool_input), which is not the one of the runtime\'s gate',
     subject: tool_name,
     approval: 'not needed',
+    approval_reason: null,
     outcome: legacyRequest(tool_name, tool_input ?? {}),
   }
 }

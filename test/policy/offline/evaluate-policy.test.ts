@@ -35,6 +35,7 @@ describe('the mapping of the runtime', () => {
     expect(await evaluate(folder, { agent_id: AGENT, tool: 'read', arguments: { path: '/home' } })).toEqual({
       decision: 'allow',
       approval: 'not needed',
+      approval_reason: null,
       reason: 'permitted by "tools" (tools.cedar:2)',
       mapping: 'runtime',
       mapping_note: 'judged as the gate of the runtime judges it',
@@ -101,6 +102,30 @@ describe('the mapping of the runtime', () => {
     expect(await approvalOf({ tool: 'pay', contract })).toBe('missing')
     expect(await approvalOf({ tool: 'pay', contract, approved: true })).toBe('given')
     expect(await approvalOf({ tool: 'pay' })).toBe('not needed')
+  })
+
+  test('what the operator lists needs an approval too, delegations included, and it is said why', async () => {
+    await using folder = await PolicyFolder.make({ 'tools.cedar': POLICY })
+    const options = { folder: folder.path, surface: null, allowMissing: false, approvalTools: ['pay', 'delegate'] }
+    const asked = async (input: object) => await evaluatePolicy(world, input, options)
+    expect(await asked({ tool: 'pay' })).toMatchObject({
+      approval: 'missing',
+      approval_reason: 'the operator requires human approval for "pay"',
+    })
+    expect((await asked({ agent: 'worker', task: 'x' })).approval).toBe('missing')
+    expect((await asked({ tool: 'read' })).approval).toBe('not needed')
+  })
+
+  test('the forms of an explained call mean the same: a tool by its name, an agent with its task', async () => {
+    await using folder = await PolicyFolder.make({ 'tools.cedar': POLICY })
+    expect(await evaluate(folder, { name: 'read', arguments: { path: '/home' } })).toMatchObject({
+      decision: 'allow',
+      subject: 'read',
+    })
+    const worker = { decision: 'allow', subject: 'delegate::worker' }
+    expect(await evaluate(folder, { agent: 'worker', task: 'x' })).toMatchObject(worker)
+    const proposed = { name: 'delegate', arguments: { agent: 'worker', task: 'x' } }
+    expect(await evaluate(folder, proposed)).toMatchObject(worker)
   })
 
   test('a recorded call is judged with every member that was recorded, and not when one of them was changed', async () => {
@@ -198,6 +223,10 @@ test.each([
   { tool: 'a', extra: 1 },
   { tool: 'a', agent_id: 'x' },
   { tool: 1 },
+  { tool: 'a', task: 'b' },
+  { delegate: 'a', contract: { version: '1' } },
+  { name: 'a', tool: 'a' },
+  { respond: 'a', task: 'b' },
 ])('the input %j is refused as input', async (input) => {
   await using folder = await PolicyFolder.make({ 'tools.cedar': POLICY })
   await expect(evaluate(folder, input)).rejects.toMatchObject({ code: 'INVALID_REQUEST' })
