@@ -255,6 +255,8 @@ describe('audit show of a run that delegates', () => {
       ['1', '15'],
       ['1', '15'],
     ])
+    const begun = [...shown.matchAll(/· 0 tool calls(?: · (\d+) delegations?)? · 0 denials/g)].map(([, count]) => count)
+    expect(begun).toEqual(['2', '1', undefined, undefined])
     expect([...shown.matchAll(/── iteration (\d)/g)].map(([, number]) => number)).toEqual([...'1231211'])
   })
 

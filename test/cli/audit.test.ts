@@ -50,6 +50,33 @@ describe('audit verify of one journal', () => {
     expect(json).toMatchObject([{ result: 'verified', ending: 'Completed', independent: true, public_key: key }])
   })
 
+  test('of a folder verifies every journal that was copied into it, with the key that was kept', async () => {
+    await using project = await ranProject('Inspect', 'again')
+    const key = (await inProcess(['audit', 'key', '--project', project.path])).stdout.trim()
+    const copies = project.of('copies')
+    mkdirSync(copies)
+    const verify = (place: string, ...more: readonly string[]) =>
+      inProcess(['audit', 'verify', place, '--public-key', key, '--project', '/no/such/project', ...more])
+    expect(await verify(copies)).toMatchObject({ code: 1, stderr: expect.stringContaining('it holds no journals') })
+    for (const name of project.journals()) copyFileSync(join(project.governed, name), join(copies, name))
+    const done = await verify(`${copies}/`)
+    expect([done.code, done.stderr]).toEqual([0, ''])
+    for (const run of project.runs) expect(done.stdout).toMatch(new RegExp(`^${run} +\\d+  Completed +verified$`, 'm'))
+    expect(done.stdout).toContain('2 journals: 2 verified; verified with the public key that was given\n')
+    await truncate(join(copies, project.journals()[0] ?? ''), 100)
+    expect(await verify(copies, '--complete')).toMatchObject({ code: 1, stdout: expect.stringContaining('1 verified') })
+    expect((await verify(copies, '--tree')).code).toBe(64)
+    const shown = await inProcess(['audit', 'show', copies, '--public-key', key])
+    expect(shown.stderr).toContain('Cannot verify the journal "copies": it is a folder\n')
+  })
+
+  test('of the folder of the project asks its claims too', async () => {
+    await using project = await ranProject('Inspect')
+    await rm(pathOf(project))
+    const done = await inProcess(['audit', 'verify', project.governed, '--project', project.path])
+    expect([done.code, done.stdout]).toEqual([1, expect.stringContaining('a claim names this journal, and it is gone')])
+  })
+
   const DAMAGE: readonly (readonly [
     string,
     (path: string, project: TestProject) => string | Promise<string>,

@@ -1,15 +1,16 @@
 /** `symbi audit`: looking at evidence. Reads and never repairs; makes no file, no key, no lock. */
+import { dirname } from 'node:path'
 import { Command, Option } from 'commander'
 import { Fault, parseId, type RunId } from '../../core/index.ts'
 import { addCommand, type Cli, type ExitCode } from '../cli.ts'
 import { jsonLine } from '../plain-text.ts'
 import { type ProjectPaths, projectPaths } from '../project/project-paths.ts'
 import { claimsFor } from './claims.ts'
-import { findJournal } from './find-journal.ts'
+import { findJournal, folderMeant } from './find-journal.ts'
 import { readRun } from './read-run.ts'
 import { type ShowFlags, show } from './show.ts'
 import { keySentence, projectKey, trustedKey } from './trusted-key.ts'
-import { verifyOne, verifyProject } from './verify.ts'
+import { verifyFolder, verifyOne, verifyProject } from './verify.ts'
 import { verifyRunTree } from './verify-tree.ts'
 
 interface KeyOptions {
@@ -61,8 +62,8 @@ export function register(program: Command, cli: Cli, exit: ExitCode): void {
   })
   addCommand<KeyOptions & { readonly complete?: true; readonly tree?: true }>(audit, exit, {
     name: 'verify',
-    summary: 'verify one journal, one run with all that it delegated, or every journal of the project',
-    args: [['[journal]', `${JOURNAL_HELP}; none: all journals of the project`]],
+    summary: 'verify one journal, one run with all that it delegated, or every journal of a folder or of the project',
+    args: [['[journal]', `${JOURNAL_HELP}; a folder: all journals in it; none: all of the project`]],
     options: [
       runOption(),
       keyOption(),
@@ -76,9 +77,15 @@ export function register(program: Command, cli: Cli, exit: ExitCode): void {
         const project = await paths()
         return await verifyProject(cli, project, await trustedKey(cli.world, paths, options.publicKey), options)
       }
+      const folder = await folderMeant(cli.world, wanted)
+      if (folder !== null) {
+        if (options.tree === true || options.runId !== undefined) throw noRunOf(wanted)
+        const place = { folder, claims: await claimsFor(cli.world, paths, folder) }
+        return await verifyFolder(cli, place, await trustedKey(cli.world, paths, options.publicKey), options)
+      }
       const file = await findJournal(cli.world, paths, wanted, runIdOf(options))
       const key = await trustedKey(cli.world, paths, options.publicKey)
-      const claims = await claimsFor(cli.world, paths, file.path)
+      const claims = await claimsFor(cli.world, paths, dirname(file.path))
       const verifyIt = options.tree === true ? verifyRunTree : verifyOne
       return await verifyIt(cli, claims, file, key, options)
     },
@@ -108,6 +115,13 @@ function nothingAsked(): Fault {
   return new Fault('USAGE', {
     message: 'Cannot verify a tree: no run is named',
     hint: 'Name one, or "latest"; without --tree every journal of the project is verified, and every link between them',
+  })
+}
+
+function noRunOf(folder: string): Fault {
+  return new Fault('USAGE', {
+    message: `Cannot verify one run: "${folder}" is a folder`,
+    hint: 'Name a journal of it, or leave out --tree and --run-id: every journal is verified, and every link between them',
   })
 }
 

@@ -3,7 +3,7 @@
  * a claim with a result was written after the end of its run was durable, and a claim that names a journal was written after
  * it existed. Claims are not signed; they find accidents and careless hands, not a thief who changes both.
  */
-import { basename, dirname, join } from 'node:path'
+import { basename, join } from 'node:path'
 import { isJsonObject, type Json, readJson } from '../../core/index.ts'
 import type { World } from '../../world/index.ts'
 import type { ProjectPaths } from '../project/project-paths.ts'
@@ -39,13 +39,9 @@ async function readLines(world: World, path: string): Promise<readonly Json[]> {
   }
 }
 
-/** Claims speak only about journals that lie in the project. */
-export async function claimsFor(
-  world: World,
-  paths: () => Promise<ProjectPaths>,
-  journalPath: string,
-): Promise<Claims> {
-  const folder = await world.files.realpath(dirname(journalPath))
+/** Of the journals of a folder. Claims speak only about those that lie in the project. */
+export async function claimsFor(world: World, paths: () => Promise<ProjectPaths>, folder: string): Promise<Claims> {
+  const real = await world.files.realpath(folder)
   const project = await paths().catch(() => null)
-  return project !== null && folder === project.governedFolder ? await readClaims(world, project) : new Map()
+  return project !== null && real === project.governedFolder ? await readClaims(world, project) : new Map()
 }

@@ -37,17 +37,29 @@ export async function findJournal(
   const said = readName(name)
   if (runId !== null) return { path, name, runId, agentId: said?.agentId ?? null }
   if (said !== null) return { path, name, ...said }
-  if ((await world.files.lstat(path)) === null) throw missing(wanted)
+  const facts = await world.files.lstat(path)
+  if (facts === null) throw missing(wanted)
+  if (facts.kind === 'directory') throw isFolder(name)
   throw new Fault('EVIDENCE_INVALID', {
     message: `Cannot verify the journal "${name}": its name does not say which run it is of`,
     hint: 'Give --run-id from the audit reference, or put back the name AGENT.RUN.jsonl that the runtime gave it',
   })
 }
 
+/** The folder that is meant, or null for what names a journal. A run of the project is never looked for among folders. */
+export async function folderMeant(world: World, wanted: string): Promise<string | null> {
+  if (isRunName(wanted) || readName(basename(wanted)) !== null) return null // what should be a journal is judged as one
+  const real = await world.files.realpath(wanted).catch(() => null)
+  return real !== null && (await world.files.lstat(real))?.kind === 'directory' ? real : null
+}
+
+function isRunName(wanted: string): boolean {
+  return wanted === 'latest' || /^[0-9a-f-]{6,36}$/i.test(wanted)
+}
+
 async function pathOf(world: World, paths: () => Promise<ProjectPaths>, wanted: string): Promise<string> {
-  if (wanted.includes('/') || wanted.endsWith('.jsonl')) return wanted
+  if (!isRunName(wanted)) return wanted
   if (wanted === 'latest') return await latest(world, await paths())
-  if (!/^[0-9a-f-]{6,36}$/i.test(wanted)) return wanted
   const { governedFolder } = await paths()
   const runs = ((await world.files.list(governedFolder)) ?? []).filter((name) =>
     readName(name)?.runId?.startsWith(wanted.toLowerCase()),
@@ -97,6 +109,13 @@ async function saysDelegated(world: World, path: string): Promise<boolean> {
   } catch {
     return false // a journal that cannot be understood is not hidden
   }
+}
+
+function isFolder(name: string): Fault {
+  return new Fault('EVIDENCE_INVALID', {
+    message: `Cannot verify the journal "${name}": it is a folder`,
+    hint: 'Name one of its journals; "symbi audit verify FOLDER" verifies all of them',
+  })
 }
 
 function missing(wanted: string): Fault {

@@ -132,11 +132,12 @@ export class Page {
     return [...lines.slice(0, DETAIL_LINES_MAX), `… ${left} more line${left === 1 ? '' : 's'} (--full)`]
   }
 
-  #totals({ inferences, tokens, toolCalls, denials, held, unknown, tookMs }: Totals): readonly string[] {
+  #totals({ inferences, tokens, toolCalls, delegations, denials, held, unknown, tookMs }: Totals): readonly string[] {
     const parts = [
       `${inferences} inference${inferences === 1 ? '' : 's'}`,
       `${tokens.toLocaleString('en')} tokens`,
       `${toolCalls} tool call${toolCalls === 1 ? '' : 's'}`,
+      ...(delegations === 0 ? [] : [`${delegations} delegation${delegations === 1 ? '' : 's'}`]),
       ...(held === 0 ? [] : [`${held} held`]),
     ]
     const denied = `${denials} denial${denials === 1 ? '' : 's'}`

@@ -1,11 +1,10 @@
-/** All evidence of a project: every journal there is, and every journal that a claim says there must be. */
+/** All evidence of a project, or of a folder: every journal there is, and every journal that a claim says there must be. */
 import { join } from 'node:path'
 import { isFault, messageOf } from '../../core/index.ts'
 import type { TerminationReason } from '../../events/index.ts'
 import { type Reading, runFacts } from '../../journal/index.ts'
 import type { PublicKey } from '../../keys/index.ts'
 import type { World } from '../../world/index.ts'
-import type { ProjectPaths } from '../project/project-paths.ts'
 import type { Claims } from './claims.ts'
 import { type JournalFile, readName } from './find-journal.ts'
 import { hasLinks, isEmptyJournal, readLegacy, readRun } from './read-run.ts'
@@ -32,11 +31,11 @@ export interface Finding {
 }
 
 /** Names of journals in the order of their last change, and those that exist only in a claim. */
-export async function journalNames(world: World, paths: ProjectPaths, claims: Claims): Promise<readonly string[]> {
+export async function journalNames(world: World, folder: string, claims: Claims): Promise<readonly string[]> {
   const present: { readonly name: string; readonly modifiedNs: bigint }[] = []
-  for (const name of (await world.files.list(paths.governedFolder)) ?? []) {
+  for (const name of (await world.files.list(folder)) ?? []) {
     if (!name.endsWith('.jsonl')) continue
-    const facts = await world.files.lstat(join(paths.governedFolder, name))
+    const facts = await world.files.lstat(join(folder, name))
     if (facts !== null) present.push({ name, modifiedNs: facts.modifiedNs })
   }
   present.sort((left, right) => (left.modifiedNs < right.modifiedNs ? -1 : left.modifiedNs > right.modifiedNs ? 1 : 0))
@@ -162,8 +161,8 @@ function reasonIn(message: string): string {
   return message.replace(/^Cannot (?:verify|accept) the (?:journal|evidence)(?: "[^"]*")?: /, '')
 }
 
-/** A journal of the governed folder by its name; null for a name that is none of ours. */
-export function fileNamed({ governedFolder }: ProjectPaths, name: string): JournalFile | null {
+/** A journal of a folder by its name; null for a name that is none of ours. */
+export function fileNamed(folder: string, name: string): JournalFile | null {
   const said = readName(name)
-  return said === null ? null : { path: join(governedFolder, name), name, ...said }
+  return said === null ? null : { path: join(folder, name), name, ...said }
 }

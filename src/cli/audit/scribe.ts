@@ -29,6 +29,7 @@ export class Scribe {
   #inferences = 0
   #tokens = 0
   #toolCalls = 0
+  #delegations = 0
   #denials = 0
   #held = 0
 
@@ -42,6 +43,7 @@ export class Scribe {
       inferences: this.#inferences,
       tokens: this.#tokens,
       toolCalls: this.#toolCalls,
+      delegations: this.#delegations,
       denials: this.#denials,
       held: this.#held,
       unknown: unknown + this.#report.untracked_tool_approvals,
@@ -85,11 +87,7 @@ export class Scribe {
       case 'ToolEffect':
         return [this.#toolEffect(event.effect), ...this.#openEffect(sequence, 'the effect of the tool')]
       case 'DelegationStarted':
-        this.#children.set(event.audit.run_id, event.target)
-        return [
-          line('intent', 'call', `delegate to ${event.target}, run ${event.audit.run_id}`),
-          ...this.#openEffect(sequence, `the delegation to ${event.target}`),
-        ]
+        return [this.#begunRun(event), ...this.#openEffect(sequence, `the run of ${event.target}`)]
       case 'DelegationFinished':
         return [
           event.reason === 'Completed'
@@ -184,6 +182,17 @@ export class Scribe {
     this.#held += denied.filter(isHeld).length
     for (const call of approved_calls ?? []) this.#remember(call)
     return [...(approved_calls ?? []).map(allowedLine), ...denied.map(deniedLine)]
+  }
+
+  /** A call that is a run of its own is linked as a delegation is, but acts as who makes it. */
+  #begunRun({ target, child_agent_id, audit: { run_id } }: EventOf<'DelegationStarted'>): Said {
+    if (child_agent_id === this.#report.agent_id) {
+      this.#toolCalls += 1
+      return line('intent', 'call', `${target}, under an id of its caller: run ${run_id}`)
+    }
+    this.#delegations += 1
+    this.#children.set(run_id, target)
+    return line('intent', 'call', `delegate to ${target}, run ${run_id}`)
   }
 
   #remember({ action, fingerprint }: JsonObject): void {

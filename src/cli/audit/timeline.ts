@@ -33,6 +33,7 @@ export interface Totals {
   readonly inferences: number
   readonly tokens: number
   readonly toolCalls: number
+  readonly delegations: number
   readonly denials: number
   /** Calls that waited for a person. */
   readonly held: number

@@ -1,4 +1,5 @@
-/** `symbi audit verify`: one journal in a line, or the whole project in a table. Exits 0, or 1 when evidence is bad. */
+/** `symbi audit verify`: one journal in a line, or a whole project or folder in a table. Exits 0, or 1 when evidence is bad. */
+import { basename } from 'node:path'
 import { Fault } from '../../core/index.ts'
 import type { Reading } from '../../journal/index.ts'
 import type { Cli } from '../cli.ts'
@@ -75,14 +76,43 @@ export async function verifyProject(
   key: TrustedKey,
   flags: VerifyFlags,
 ): Promise<number> {
+  const place = { folder: paths.governedFolder, claims: await readClaims(cli.world, paths) }
+  return await verifyAll(cli, place, key, flags)
+}
+
+/** Journals that were copied somewhere. That there are none is no answer that could be taken for a yes. */
+export async function verifyFolder(
+  cli: Cli,
+  place: EvidencePlace,
+  key: TrustedKey,
+  flags: VerifyFlags,
+): Promise<number> {
+  if ((await journalNames(cli.world, place.folder, place.claims)).length > 0)
+    return await verifyAll(cli, place, key, flags)
+  throw new Fault('EVIDENCE_INVALID', {
+    message: `Cannot verify the folder "${oneLine(basename(place.folder))}": it holds no journals`,
+    hint: 'Name the folder in which the files AGENT.RUN.jsonl lie, or a project with --project',
+  })
+}
+
+export interface EvidencePlace {
+  readonly folder: string
+  readonly claims: Claims
+}
+
+async function verifyAll(
+  cli: Cli,
+  { folder, claims }: EvidencePlace,
+  key: TrustedKey,
+  flags: VerifyFlags,
+): Promise<number> {
   const { world, console } = cli
-  const claims = await readClaims(world, paths)
-  const names = await journalNames(world, paths, claims)
+  const names = await journalNames(world, folder, claims)
   const judged: Finding[] = []
   const linked = new Map<string, Reading>()
   const onLinked = (path: string, reading: Reading): void => void linked.set(path, reading)
   for (const [index, name] of names.entries()) {
-    const file = fileNamed(paths, name)
+    const file = fileNamed(folder, name)
     const progress = progressOf(cli, `${index + 1} of ${names.length}: ${name}`)
     judged.push(
       file === null ? strange(name) : await judgeJournal(world, file, key.key, claims, { progress, onLinked }),
