@@ -74,6 +74,41 @@ agents/two.symbi: ok, 2 agents: proof_reader, fact_checker
     expect(stdout).toMatch(/x\.symbi: ok, 1 agent: x\n1 file, 1 agent: 0 errors, 1 warning\n$/)
   })
 
+  test('looks names up in the project of the file, wherever the command is typed', async () => {
+    await using elsewhere = await temporaryFolder()
+    await using folder = await agentFiles({
+      'operator.symbi': 'agent operator {}\n',
+      'reviewer.symbi': 'agent reviewer { policy p { allow: ["delegate::operator", "delegate::nobody"] } }\n',
+    })
+    await writeFile(folder.of('symbiont.toml'), '')
+    await mkdir(folder.of('drafts'))
+    const draft = 'agent draft { policy p { deny: ["delegate::operator", "delegate::nobody"] } }\n'
+    await writeFile(folder.of('drafts', 'draft.symbi'), draft)
+    await writeFile(elsewhere.of('loose.symbi'), draft)
+    const checked = async (path: string) => (await inProcess(['dsl', '--check', path])).stdout
+    for (const path of [folder.of('agents', 'reviewer.symbi'), folder.of('drafts', 'draft.symbi')]) {
+      const stdout = await checked(path)
+      expect(stdout).toContain('no target of delegation is called "delegate::nobody"')
+      expect(stdout).toContain('1 file, 1 agent: 0 errors, 1 warning\n')
+    }
+    expect(await checked(elsewhere.of('loose.symbi'))).toContain('1 file, 1 agent: no problems\n') // nobody knows its names
+    const named = await inProcess(['dsl', '--check', elsewhere.of('loose.symbi'), '--project', folder.path])
+    expect(named.stdout).toContain('1 file, 1 agent: 0 errors, 1 warning\n')
+  })
+
+  test('warns of conditions about arguments that the tools of the runtime do not take', async () => {
+    await using folder = await agentFiles({
+      'x.symbi': `agent x { policy p {
+        deny: "list_agents" if invocation.arguments.x == 1
+        deny: "read_file" if invocation.arguments.file == "a.md"
+        deny: "http_request" if invocation.arguments.method == "POST"
+      } }`,
+    })
+    const { code, stdout } = await check(folder, '--json')
+    const [{ diagnostics } = { diagnostics: [] }] = rows(stdout)
+    expect([code, diagnostics.map(({ code, line }) => `${code} ${line}`)]).toEqual([0, ['W221 2', 'W221 3']])
+  })
+
   test('says who refuses what the runtime cannot enforce, and exits 1', async () => {
     await using folder = await agentFiles({
       'called.symbi': 'agent called(input: String) {}\n',

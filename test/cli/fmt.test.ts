@@ -213,8 +213,19 @@ describe('fmt', () => {
     expect(jsonLines(done.stdout)).toEqual([{ file: at('a.symbi'), status: 'formatted' }])
   })
 
-  test.each([[[]], [['--check']], [['--stdin', 'a.symbi']], [['--nonsense', 'a.symbi']]])(
-    'without exactly one place to read from, or with an unknown flag, exits 64: %s',
+  test('without a file means the agents of the project, and a project without any is in order', async () => {
+    await using folder = await folderOf({ 'a.symbi': LOOSE })
+    await using empty = await temporaryFolder()
+    const a = folder.of('agents', 'a.symbi')
+    const checked = await inProcess(['fmt', '--check', '--project', folder.path])
+    expect([checked.code, checked.stdout]).toEqual([2, `would format ${a}\n`])
+    expect((await inProcess(['fmt', '--project', folder.path])).stdout).toBe(`formatted ${a}\n`)
+    expect(await inProcess(['fmt', '--check', '--project', empty.path])).toMatchObject({ code: 0, stderr: '0 files\n' })
+    expect((await inProcess(['fmt', '--project', empty.of('none')])).stderr).toMatch(/^PROJECT_MISSING: /)
+  })
+
+  test.each([[['--stdin', 'a.symbi']], [['--nonsense', 'a.symbi']]])(
+    'with two places to read from, or with an unknown flag, exits 64: %s',
     async (args) => {
       const done = await inProcess(['fmt', ...args])
       expect([done.code, done.stdout]).toEqual([64, ''])

@@ -1,6 +1,8 @@
+import { writeFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { VERSION } from '../../src/core/index.ts'
 import { inProcess, symbi } from '../support/cli.ts'
+import { testProject } from './support.ts'
 
 test('--version prints the version and nothing else', async () => {
   expect(await symbi(['--version'])).toEqual({ code: 0, signal: null, stdout: `${VERSION}\n`, stderr: '' })
@@ -31,6 +33,18 @@ describe('a usage error exits 64 with its code and a hint, and prints no result'
       details: { hint: 'Add --help to see what the command takes' },
     })
   })
+})
+
+test('an empty list is no line at all with --json, on neither stream', async () => {
+  await using project = await testProject()
+  await writeFile(project.of('.symbiont', 'api-keys.json'), '[]', { mode: 0o600 })
+  for (const words of [
+    ['keys', 'list'],
+    ['mcp', 'tools'],
+  ]) {
+    const done = await inProcess([...words, '--json', '--project', project.path])
+    expect([done.code, done.stdout, done.stderr]).toEqual([0, '', ''])
+  }
 })
 
 test('no command at all shows the commands on stderr', async () => {

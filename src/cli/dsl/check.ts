@@ -1,11 +1,10 @@
 /** `symbi dsl --check`: every finding with its line, a word about each file that can be used, and a count. */
-import { join } from 'node:path'
-import { AGENTS_FOLDER } from '../../delegation/index.ts'
 import type { Cli } from '../cli.ts'
 import { jsonLine, oneLine } from '../plain-text.ts'
 import { type Examined, examine } from './examine.ts'
 import { findingLines, findingRow } from './findings.ts'
-import { projectNames } from './project-names.ts'
+import { namesFor } from './names-for.ts'
+import type { ProjectNames } from './project-names.ts'
 import type { SourceText } from './source-files.ts'
 
 /** Exits 1 when something would be refused, by whomever; warnings alone exit 0. */
@@ -15,14 +14,15 @@ export async function checkSources(
   { project, json }: { readonly project: string; readonly json: boolean },
 ): Promise<number> {
   const { world, console } = cli
-  const names = await projectNames(world, join(project, AGENTS_FOLDER))
+  const namesOf = namesFor(world, project)
   const total = { files: 0, agents: 0, errors: 0, warnings: 0 }
-  let usesProject = false
+  const used = new Set<ProjectNames>()
   for await (const source of sources) {
+    const names = await namesOf(source.name)
     const examined = await examine(world, source, names)
     const { findings, agents } = examined
     const errors = findings.filter(({ refusedBy }) => refusedBy !== null).length
-    usesProject ||= examined.inProject
+    if (examined.inProject) used.add(names)
     total.files += 1
     total.agents += agents.length
     total.errors += errors
@@ -37,9 +37,10 @@ export async function checkSources(
     }
     if (errors === 0) console.result(okLine(examined))
   }
-  if (usesProject && names.problem !== null) throw names.problem // the folder as a whole
-  const limit = names.registry?.problem ?? null
-  if (usesProject && limit !== null) {
+  for (const { problem, registry } of used) {
+    if (problem !== null) throw problem // the folder as a whole
+    const limit = registry?.problem ?? null
+    if (limit === null) continue
     console.note(`${limit.code}: ${limit.message}`)
     console.note(`hint: ${limit.hint}`)
   }

@@ -2,14 +2,12 @@
  * `symbi dsl`: what a source says, item by item, in its own words, and what each agent comes to. With `--json` one object a
  * source, with its syntax tree, for editors and scripts. Findings go to stderr: `--check` is what judges.
  */
-import { join } from 'node:path'
-import { AGENTS_FOLDER } from '../../delegation/index.ts'
 import type { Agent, Item, Member } from '../../dsl/index.ts'
 import type { Cli } from '../cli.ts'
 import { jsonLine, oneLine } from '../plain-text.ts'
 import { type Examined, examine, type ResolvedAgent } from './examine.ts'
 import { findingLines, findingRow } from './findings.ts'
-import { projectNames } from './project-names.ts'
+import { namesFor } from './names-for.ts'
 import type { SourceText } from './source-files.ts'
 
 /** Exits 1 when a text does not follow the grammar, and 0 for whatever can be read, refused or not. */
@@ -18,10 +16,10 @@ export async function describeSources(
   sources: AsyncIterable<SourceText>,
   { project, json }: { readonly project: string; readonly json: boolean },
 ): Promise<number> {
-  const names = await projectNames(cli.world, join(project, AGENTS_FOLDER))
+  const namesOf = namesFor(cli.world, project)
   let exit = 0
   for await (const source of sources) {
-    const examined = await examine(cli.world, source, names)
+    const examined = await examine(cli.world, source, await namesOf(source.name))
     const { findings, parsed, agents } = examined
     if (findings.some(({ diagnostic }) => diagnostic.kind === 'syntax')) exit = 1
     if (json) {

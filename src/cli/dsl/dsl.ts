@@ -1,15 +1,11 @@
 /** `symbi dsl`: what agent sources say, and what is wrong with them. Reads; changes and runs nothing. */
-import { join } from 'node:path'
 import { type Command, Option } from 'commander'
 import { Fault } from '../../core/index.ts'
-import { AGENTS_FOLDER } from '../../delegation/index.ts'
 import { SOURCE_BYTES_MAX } from '../../dsl/index.ts'
-import type { World } from '../../world/index.ts'
 import { addCommand, type Cli, type CommonOptions, type ExitCode } from '../cli.ts'
-import { folderPaths } from '../project/project-paths.ts'
 import { checkSources } from './check.ts'
 import { describeSources } from './describe.ts'
-import { filesAt, readSourceFile, type SourceText, sourceOf } from './source-files.ts'
+import { agentsOfProject, filesAt, readSourceFile, type SourceText, sourceOf } from './source-files.ts'
 
 interface DslFlags {
   readonly check?: true
@@ -58,12 +54,6 @@ async function sourcesOf(
   if (stdin === true) return oneByOne([async () => sourceOf('<stdin>', await console.input(SOURCE_BYTES_MAX))])
   const files = await filesAt(world, named.length > 0 ? named : await agentsOfProject(world, project))
   return oneByOne(files.map((name) => () => readSourceFile(world, name)))
-}
-
-async function agentsOfProject(world: World, project: string): Promise<readonly string[]> {
-  await folderPaths(world, project) // says so when there is no such folder
-  const folder = join(project, AGENTS_FOLDER)
-  return (await world.files.lstat(folder)) === null ? [] : [folder]
 }
 
 /** Read as they are needed, so that a folder of large files does not lie in memory at once. */

@@ -16,10 +16,12 @@ import {
   type Parsed,
   type PolicyBlock,
   parse,
+  unknownArguments,
   unknownNames,
   withSettings,
 } from '../../dsl/index.ts'
 import type { World } from '../../world/index.ts'
+import { knownArguments } from './known-arguments.ts'
 import { knownEffects, type ProjectNames } from './project-names.ts'
 import type { SourceText } from './source-files.ts'
 
@@ -92,7 +94,9 @@ export async function examine(world: World, source: SourceText, names: ProjectNa
     const policies = [...shared, ...namesOf(agent.members)]
     resolved.push(resolve(agent, { description: describe(agent), policies, hindrance }))
   }
-  findings.push(...unknownNames({ blocks: [...blocks] }, known).map(byEveryRoute))
+  const isComplete = names.registry !== null // or nobody knows what the project has
+  if (isComplete) findings.push(...unknownNames({ blocks: [...blocks] }, known).map(byEveryRoute))
+  findings.push(...unknownArguments(parsed, knownArguments(world)).map(byEveryRoute))
   return { ...base, findings: inOrder(findings), agents: resolved }
 }
 

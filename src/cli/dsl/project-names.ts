@@ -14,7 +14,7 @@ import { servedNames } from '../mcp/served-names.ts'
 export interface ProjectNames {
   /** Without links, or null where the project has no folder of agents. */
   readonly folder: string | null
-  /** Null when the folder cannot be used. */
+  /** Null when the folder cannot be used, and where there is no project. */
   readonly registry: AgentRegistry | null
   readonly problem: Fault | null
   /** Declared names, usable or not. */
@@ -23,6 +23,16 @@ export interface ProjectNames {
   readonly served: readonly string[]
   /** Files of the folder that the project does not read, each with why. */
   readonly rejections: ReadonlyMap<string, string>
+}
+
+/** Of a source that belongs to no project. */
+export const NO_PROJECT: ProjectNames = {
+  folder: null,
+  registry: null,
+  problem: null,
+  declared: new Set(),
+  served: [],
+  rejections: new Map(),
 }
 
 export async function projectNames(world: World, agentFolder: string): Promise<ProjectNames> {

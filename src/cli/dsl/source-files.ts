@@ -2,11 +2,12 @@
  * Which sources a command is about, and their texts. What is wrong with a file as a file is a diagnostic like any other, so
  * one that cannot be read keeps no other from being looked at.
  */
-import { basename } from 'node:path'
+import { basename, join } from 'node:path'
 import { byCodePoint, Fault, messageOf } from '../../core/index.ts'
-import { AGENT_EXTENSIONS } from '../../delegation/index.ts'
+import { AGENT_EXTENSIONS, AGENTS_FOLDER } from '../../delegation/index.ts'
 import { type Diagnostic, readSource, SOURCE_BYTES_MAX } from '../../dsl/index.ts'
 import type { FileFacts, World } from '../../world/index.ts'
+import { folderPaths } from '../project/project-paths.ts'
 
 export interface SourceText {
   /** As the person wrote it, so that an editor can jump there. */
@@ -14,6 +15,13 @@ export interface SourceText {
   /** Null when nothing could be decoded; then `problems` says why. */
   readonly text: string | null
   readonly problems: readonly Diagnostic[]
+}
+
+/** What is meant where no file is named: the folder of agents, or nothing where the project has none. */
+export async function agentsOfProject(world: World, project: string): Promise<readonly string[]> {
+  await folderPaths(world, project) // says so when there is no such folder
+  const folder = join(project, AGENTS_FOLDER)
+  return (await world.files.lstat(folder)) === null ? [] : [folder]
 }
 
 /** A folder stands for the agent files directly in it. Whatever else is named, or is named like a source, is taken for a file. */

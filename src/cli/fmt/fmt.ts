@@ -3,6 +3,7 @@ import { type Command, Option } from 'commander'
 import { Fault } from '../../core/index.ts'
 import { diagnosticJson, SOURCE_BYTES_MAX, showDiagnostic } from '../../dsl/index.ts'
 import { addCommand, type Cli, type CommonOptions, type ExitCode } from '../cli.ts'
+import { agentsOfProject } from '../dsl/source-files.ts'
 import { jsonLine, oneLine } from '../plain-text.ts'
 import { type FormatError, type Formatted, formatBytes, formatFile, sourcesAt } from './format-file.ts'
 
@@ -19,7 +20,9 @@ export function register(program: Command, cli: Cli, exit: ExitCode): void {
   addCommand<FormatFlags>(program, exit, {
     name: 'fmt',
     summary: 'format agent sources; exits 1 when one has errors, 2 when --check finds one to format',
-    args: [['[file...]', 'files that end in .symbi or .dsl, or folders that hold them']],
+    args: [
+      ['[file...]', 'files that end in .symbi or .dsl, or folders that hold them (default: agents of the project)'],
+    ],
     options: [
       new Option('--check', 'change nothing, and name what is not formatted'),
       new Option('--stdin', 'read one source from standard input, and print it'),
@@ -31,15 +34,15 @@ export function register(program: Command, cli: Cli, exit: ExitCode): void {
 async function fmt(cli: Cli, options: FormatFlags & CommonOptions, paths: readonly string[]): Promise<number> {
   const isCheck = options.check === true
   const isJson = options.json === true
-  if (paths.length > 0 === (options.stdin === true)) {
+  if (paths.length > 0 && options.stdin === true) {
     throw new Fault('USAGE', {
       message: 'Cannot format: the text is to come either from files or from --stdin',
-      hint: 'Name files or folders, for example: symbi fmt agents',
+      hint: 'Name files or folders, for example: symbi fmt agents, or none for the agents of the project',
     })
   }
   if (options.stdin === true) return await formatStandardInput(cli, isCheck, isJson)
   const seen: Formatted[] = []
-  for (const path of paths) {
+  for (const path of paths.length > 0 ? paths : await agentsOfProject(cli.world, options.project)) {
     for (const file of await filesAt(cli, path)) {
       const formatted = typeof file === 'string' ? await formatFile(cli.world, file, isCheck) : file
       show(cli, formatted, isJson)
