@@ -11,6 +11,7 @@ import type { ToolDefinition } from '../events/index.ts'
 import { contractSchema } from './input-schema.ts'
 import { parsed, settledInput } from './settled-input.ts'
 import type { Resolution, Tool, ToolAnswer } from './tool.ts'
+import { TOOL_NAME, TOOL_NAME_RULE } from './tool-name.ts'
 
 export type Risk = 'low' | 'medium' | 'high'
 
@@ -40,6 +41,10 @@ export interface TypedCall {
 /** Throws `CONFIG_INVALID` when the input cannot be described to a model, or could be described wrongly. */
 export function defineTool<S extends z.ZodType>(spec: ToolSpec<S>): Tool {
   const { name, description, input, risk = 'low', approval = false, run } = spec
+  if (typeof name !== 'string' || !TOOL_NAME.test(name)) throw unusable(name, TOOL_NAME_RULE)
+  if (typeof description !== 'string' || description.trim() === '') {
+    throw unusable(name, 'it has no description, and a model chooses a tool by it')
+  }
   if (!RISKS.includes(risk)) throw unusable(name, `its risk is none of ${RISKS.join(', ')}`)
   const definition: ToolDefinition = deepFreeze({ name, description, parameters: contractSchema(name, input) })
   const contract: ToolContract = deepFreeze({

@@ -22,6 +22,7 @@ import type { World } from '../world/index.ts'
 import { performBatch } from './batch.ts'
 import { type Breakers, openBreakers } from './breaker.ts'
 import type { Resolution, Tool } from './tool.ts'
+import { TOOL_NAME, TOOL_NAME_RULE } from './tool-name.ts'
 import { Workers } from './workers.ts'
 
 export interface ToolboxParts {
@@ -129,13 +130,11 @@ function resolve(tool: Tool, args: JsonObject): Resolution {
   }
 }
 
-const NAME = /^[A-Za-z0-9_.:/-]{1,128}$/
-
 function checkDefinitions(definitions: readonly ToolDefinition[]): void {
   const names = new Set<string>()
   for (const definition of definitions) {
     const { name } = definition
-    if (!NAME.test(name)) throw unusable(name, 'its name must be 1 to 128 letters, digits or "_-.:/"')
+    if (!TOOL_NAME.test(name)) throw unusable(name, TOOL_NAME_RULE)
     if (names.has(name)) throw unusable(name, 'another tool has the same name')
     names.add(name)
     try {

@@ -75,6 +75,10 @@ test('a session of an open runtime has its tools, and tells policies what it kno
   await using runtime = await openRuntime({ project: project.path, provider: modelOf(), tools: [tool] })
   const target = runtime.agents.targets.find(({ name }) => name === 'clerk')
   if (target === undefined) throw new Error('the runtime found the agent')
+  for (const wrong of [{ agent: 'clerk' }, 'clerk', undefined]) {
+    const opening = runtime.openToolSession(wrong as never, {}, never)
+    await expect(opening).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
+  }
   const session = await runtime.openToolSession(target, { only: ['pay'], client: { key_id: 'k1' } }, never)
   expect(session.definitions.map(({ name }) => name)).toEqual(['pay'])
   expect(await session.call(pay('c1'), never)).toMatchObject({ content: 'paid', is_error: false })

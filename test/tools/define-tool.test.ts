@@ -121,6 +121,15 @@ describe('the contract', () => {
     expect(refusal(() => prepare({ one: { a: 'x', b: 'y', c: 'z' } })).message).toContain('#/one/c')
   })
 
+  test.each([
+    ['a name with a space', { name: 'has space', description: 'd' }, /its name must be/],
+    ['no name', { name: '', description: 'd' }, /its name must be/],
+    ['no description', { name: 'look', description: ' ' }, /it has no description/],
+  ])('%s is refused when the tool is defined', (_, words, says) => {
+    const spec = { ...words, input: z.object({}), run: async () => 'x' }
+    expect(() => defineTool(spec)).toThrow(says)
+  })
+
   test('a risk of no name is refused', () => {
     expect(refusal(() => typed(z.object({}), { risk: 'deadly' as never })).message).toContain('its risk')
   })

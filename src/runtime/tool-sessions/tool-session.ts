@@ -2,7 +2,7 @@
  * A tool session of a project: an agent's tools, for a client that we do not trust. Who it acts as, which tools it sees, how
  * much it may use up (`bounds.ts`) and who judges is said by the embedding code and by nobody else (law 9).
  */
-import { type AgentId, assert, type Hash, type InvocationId, type JsonObject } from '../../core/index.ts'
+import { type AgentId, assert, Fault, type Hash, type InvocationId, type JsonObject } from '../../core/index.ts'
 import { type DelegationTarget, targetMetadata } from '../../delegation/index.ts'
 import type { AuditReference, Observation, ToolDefinition } from '../../events/index.ts'
 import { type ClaimStore, fileClaims } from '../../invocations/index.ts'
@@ -136,6 +136,7 @@ class StartedSession implements ToolSession {
 
 /** Throws `CONFIG_INVALID`, or what the journal has to say; then nothing is held, and no session was recorded. */
 export async function startToolSession(parts: ToolSessionParts, signal: AbortSignal): Promise<ToolSession> {
+  requireTarget(parts.target)
   const { world, project, target, tools, gate, queue = null, approvalTools = [], breakers, client = {} } = parts
   const log = new LazyJournal(world, project.governedFolder, target.principal)
   const box = toolbox({ tools, ...(breakers === undefined ? {} : { breakers }) }, world)
@@ -165,4 +166,14 @@ export async function startToolSession(parts: ToolSessionParts, signal: AbortSig
     await log.close()
     throw error
   }
+}
+
+/** A program without types may give the name of an agent, or the options of another function. */
+function requireTarget(target: unknown): void {
+  const { principal, policy } = (target ?? {}) as Partial<DelegationTarget>
+  if (typeof principal === 'string' && typeof policy === 'object') return
+  throw new Fault('CONFIG_INVALID', {
+    message: 'Cannot open the tool session: its target is no agent of the project',
+    hint: 'Give one of runtime.agents.targets; "openToolSession" of the package takes the name of an agent',
+  })
 }
