@@ -16,6 +16,7 @@ export {
 } from '../access/index.ts'
 export { notConfigured, type RuntimeApi, type RuntimeMethod, unconfiguredApi } from '../api/index.ts'
 export type {
+  ActionName,
   Approval,
   ApprovalResolution,
   EffectHandle,

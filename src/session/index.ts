@@ -1,4 +1,4 @@
-export type { AuthorisedCall, EffectHandle, ExecutionScope, Toolbox } from '../calls/index.ts'
+export type { ActionName, AuthorisedCall, EffectHandle, ExecutionScope, Toolbox } from '../calls/index.ts'
 export type { Observation } from '../events/index.ts'
 export {
   type ClaimOwner,
