@@ -292,7 +292,7 @@ describe('a call with an id', () => {
     expect(tree.stdout).toContain('2 runs: 2 verified, and the link matches')
     const shown = await audit('show')
     expect(shown.code).toBe(0)
-    expect(shown.stdout).toMatch(/intent +delegate to look, run \S+/)
+    expect(shown.stdout).toMatch(/intent +look, under an id of its caller: run/)
     expect(shown.stdout).toMatch(/receipt +run \S+ completed/)
     expect(shown.stdout).toMatch(/── run of look, begun by agent \S+ at #5/)
     expect(shown.stdout).toMatch(/invocation mcp:call:v1 \S+/)
