@@ -63,6 +63,7 @@ export function resultOf(observation: Observation, presented: boolean): ToolResu
     return pending(content, String(metadata.approval_id), String(metadata.expires_at))
   }
   if (isUnconfirmed(observation)) return unknown(content)
+  if (metadata.tool_outcome === 'not_done') return notDone(content)
   if (!is_error) return done(content)
   if (metadata.denied_by === 'preparation') {
     const { refusal_code: code, refusal_hint: hint } = metadata
@@ -86,6 +87,19 @@ function isCode(text: string): text is Code {
 export function done(content: string): ToolResult {
   const { shown, meta } = bounded(content)
   return { content: [text(shown)], isError: false, ...(meta === null ? {} : { _meta: meta }) }
+}
+
+/** The tool knows that it did not do it. Whoever looks at nothing but the mark must not take it for done. */
+function notDone(content: string): ToolResult {
+  const { content: shown, _meta } = done(content)
+  const message = cutText(shown[0].text, 8 * 1024)
+  const code: Code = 'CALL_NOT_DONE'
+  return {
+    content: shown,
+    isError: true,
+    structuredContent: { status: 'not_done', code, message },
+    ...(_meta && { _meta }),
+  }
 }
 
 /** A refusal before or behind the session. From 500 on the public sentence stands in place of a message (style 7). */

@@ -123,6 +123,7 @@ export const CODES = {
 
   // calls, budget, loop, providers
   CALL_INVALID: row(422, 65, 'The proposed call is not valid'),
+  CALL_NOT_DONE: row(422, 1, 'The tool knows that it did not do what was asked'),
   GRANT_REFUSED: row(409, 1, 'The grant no longer fits the run or the executor'),
   BUDGET_REFUSED: row(409, 1, 'The token allowance does not cover the request'),
   BUDGET_CLOSED: row(409, 1, 'The token allowance is closed'),

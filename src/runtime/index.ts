@@ -165,6 +165,7 @@ export {
   type HttpMethod,
   type HttpOrigin,
   httpRequestTool,
+  notDone,
   type Resolution,
   type Risk,
   type Tool,

@@ -122,7 +122,12 @@ function judgeAnswer(call: AuthorisedCall, answer: ToolAnswer, roomBytes: number
     return flawed(call, `its answer of ${bytes} bytes is more than the ${roomBytes} left for this batch`)
   }
   if (!said.content.isWellFormed()) return flawed(call, 'its answer is not well-formed Unicode')
-  return { observation: { ...labelOf(call), ...said }, settled: said.is_error ? 'Failed' : 'Succeeded' }
+  const { content, is_error, not_done } = said
+  const metadata = not_done && !is_error ? { metadata: { tool_outcome: 'not_done' } } : {}
+  return {
+    observation: { ...labelOf(call), content, is_error, ...metadata },
+    settled: said.is_error ? 'Failed' : 'Succeeded',
+  }
 }
 
 function flawed(call: AuthorisedCall, state: string): Judged {
@@ -130,11 +135,12 @@ function flawed(call: AuthorisedCall, state: string): Judged {
 }
 
 /** Null for what is no answer: a tool may forget to return one, and a member of it may throw when it is read. */
-function partsOf(answer: ToolAnswer): { readonly content: string; readonly is_error: boolean } | null {
+function partsOf(answer: ToolAnswer): Exclude<ToolAnswer, string> | null {
   if (typeof answer === 'string') return { content: answer, is_error: false }
   try {
-    const { content, is_error } = answer
-    return typeof content === 'string' && typeof is_error === 'boolean' ? { content, is_error } : null
+    const { content, is_error, not_done = false } = answer
+    const fits = typeof content === 'string' && typeof is_error === 'boolean' && typeof not_done === 'boolean'
+    return fits ? { content, is_error, not_done } : null
   } catch {
     return null
   }

@@ -36,7 +36,20 @@ export interface ToolCall {
   readonly deadlineMs: number
 }
 
-export type ToolAnswer = string | { readonly content: string; readonly is_error: boolean }
+export type ToolAnswer =
+  | string
+  | {
+      readonly content: string
+      /** Nobody knows what the effect did; the same as a throw. */
+      readonly is_error: boolean
+      /** The tool knows that it did not do what was asked, and says why: an answer, and no error over which a run would stop. */
+      readonly not_done?: boolean
+    }
+
+/** The answer of a tool that knows that it did not do what was asked. */
+export function notDone(content: string): ToolAnswer {
+  return { content, is_error: false, not_done: true }
+}
 
 export interface Resolution {
   /** The arguments in their one normal form, where several spellings mean the same. They must fit the schema as well. */

@@ -1,5 +1,6 @@
 /** What is said of a call that is not sent. */
 import { CODES, Fault } from '../core/index.ts'
+import { notDone, type ToolAnswer } from '../tools/index.ts'
 import { visible } from './visible.ts'
 
 export function changed(server: string, tool: string, reason: string): Fault {
@@ -18,12 +19,7 @@ export function unavailable(state: string, cause?: unknown): Fault {
 }
 
 /** Nothing was sent, so nothing is unknown: an answer, and no error over which a run would have to stop. */
-export function notSent({ code, message, hint }: Fault): string {
-  return JSON.stringify({
-    code,
-    error: CODES[code].says,
-    reason: message,
-    ...(hint === undefined ? {} : { hint }),
-    sent: false,
-  })
+export function notSent({ code, message, hint }: Fault): ToolAnswer {
+  const why = hint === undefined ? {} : { hint }
+  return notDone(JSON.stringify({ code, error: CODES[code].says, reason: message, ...why, sent: false }))
 }

@@ -7,7 +7,7 @@
  */
 import type { EffectHandle } from '../calls/index.ts'
 import { type Fault, type Hash, isFault, type JsonObject, messageOf } from '../core/index.ts'
-import type { ToolAnswer, ToolCall } from '../tools/index.ts'
+import { notDone, type ToolAnswer, type ToolCall } from '../tools/index.ts'
 import { raceDeadline, type World } from '../world/index.ts'
 import { answerIn } from './answer.ts'
 import { type CallAnswer, type Connection, connect, failed } from './connection.ts'
@@ -118,7 +118,7 @@ export class Upstream {
       const said = answerIn(answer.result)
       this.#failures = 0
       if (!said.is_error || this.server.errorAnswers === 'unknown') return said
-      return { content: `The tool reported an error: ${said.content}`, is_error: false }
+      return notDone(`The tool reported an error: ${said.content}`)
     } catch (error) {
       connection.break(messageOf(error))
       throw error

@@ -247,6 +247,7 @@ test('a tool that is no longer the one that was pinned is refused with its code,
   server.state.mode = 'drifted'
   raw.call(1, 'mcp__web__echo', { text: 'x' })
   const first = await raw.result(1) // asked before every call, and not sent
+  expect(first).toMatchObject({ isError: true, structuredContent: { status: 'not_done', code: 'CALL_NOT_DONE' } })
   expect(JSON.parse(textOf(first))).toMatchObject({
     code: 'UPSTREAM_CHANGED',
     sent: false,

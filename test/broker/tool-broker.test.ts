@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { Connection, readFrame, ToolBroker } from '../../src/broker/index.ts'
 import type { ClientSession } from '../../src/broker/session-port.ts'
 import { hexHash } from '../../src/core/index.ts'
-import type { Tool } from '../../src/runtime/index.ts'
+import { notDone, type Tool } from '../../src/runtime/index.ts'
 import { recordedTool } from '../../src/testing/index.ts'
 import { nodeWorld } from '../../src/world/index.ts'
 import { brokered, expectAccounted, type Message, projectOf, type ToolAnswer, textOf } from '../support/mcp-client.ts'
@@ -139,6 +139,24 @@ describe('the list of tools', () => {
     project.policy('more', 'permit(principal, action == Action::"tool_call::refund", resource);')
     expect(names((await client.listTools()).tools)).toEqual(['weather', 'refund'])
   })
+})
+
+test('a tool that knows that it did nothing says so: an error for the client, and no unknown outcome', async () => {
+  const refund: Tool = {
+    definition: { name: 'refund', description: 'pays back', parameters: { type: 'object' } },
+    run: async () => notDone('there is no such order'),
+  }
+  await using broker = await brokered({ tools: [refund] })
+  const client = await broker.client()
+  for (let call = 0; call < 2; call += 1) {
+    expect(await client.callTool({ name: 'refund' })).toMatchObject({
+      isError: true,
+      content: [{ type: 'text', text: 'there is no such order' }],
+      structuredContent: { status: 'not_done', code: 'CALL_NOT_DONE', message: 'there is no such order' },
+    })
+  }
+  expect(await broker.hangUp()).toBeNull()
+  expectAccounted(await broker.entries(), 2)
 })
 
 test('what a tool said is told and recorded also where it leaves the effect unknown, and is bounded', async () => {

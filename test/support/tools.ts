@@ -23,3 +23,9 @@ export function toolOf(
     },
   }
 }
+
+/** The text of an answer that says that nothing was done, as the data that it is. */
+export function notDoneIn(answer: ToolAnswer): Record<string, unknown> {
+  if (typeof answer === 'string' || answer.not_done !== true) throw new Error('the tool did what was asked')
+  return JSON.parse(answer.content)
+}

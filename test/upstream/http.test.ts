@@ -6,6 +6,7 @@ import { nodeWorld } from '../../src/world/index.ts'
 import { startHttpServer } from '../support/mcp/http-server.mjs'
 import { benchOf, httpServer } from '../support/mcp/upstreams.ts'
 import { scratch } from '../support/scratch.ts'
+import { notDoneIn } from '../support/tools.ts'
 
 const place = scratch()
 const open: { close(): Promise<unknown> }[] = []
@@ -53,7 +54,7 @@ test('the list is read again before every call, and a tool that changed is refus
   await using bench = await benchOf([httpServer('web', remote.url)])
   expect(await bench.call('mcp__web__misbehave', { how: 'drifts' })).toEqual({ content: 'drifted', is_error: false })
   const effects: ToolEffect[] = []
-  const answer = JSON.parse((await bench.call('mcp__web__echo', { text: 'secret' }, { effects })) as string)
+  const answer = notDoneIn(await bench.call('mcp__web__echo', { text: 'secret' }, { effects }))
   expect(answer).toMatchObject({
     code: 'UPSTREAM_CHANGED',
     sent: false,
@@ -218,7 +219,7 @@ test('a server that is gone is not reached, and then nothing was sent', async ()
     await bench.call('mcp__web__echo', { text: 'b' }),
   ]
   for (const answer of answers) {
-    expect(JSON.parse(answer as string)).toMatchObject({ code: 'UPSTREAM_UNAVAILABLE', sent: false })
+    expect(notDoneIn(answer)).toMatchObject({ code: 'UPSTREAM_UNAVAILABLE', sent: false })
   }
   expect(effects).toEqual([])
 })

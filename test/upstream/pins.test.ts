@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { nodeWorld, type World } from '../../src/world/index.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { type Bench, benchOf, stdioServer } from '../support/mcp/upstreams.ts'
+import { notDoneIn } from '../support/tools.ts'
 
 const CHANGED = 'its description or its schema is not the one that was pinned'
 
@@ -80,7 +81,7 @@ describe('pins', () => {
     writeFileSync(mode, 'drifted')
     await bench.call('mcp__desk__misbehave', { how: 'changes' })
     const answer = await bench.call('mcp__desk__echo', { text: 'secret' })
-    expect(JSON.parse(answer as string)).toMatchObject({ code: 'UPSTREAM_CHANGED', sent: false })
+    expect(notDoneIn(answer)).toMatchObject({ code: 'UPSTREAM_CHANGED', sent: false })
     expect(() => bench.tool('mcp__desk__echo').resolve?.({ text: 'secret' })).toThrow(
       expect.objectContaining({ code: 'UPSTREAM_CHANGED', hint: expect.stringContaining('symbi mcp pin desk') }),
     )
@@ -102,7 +103,7 @@ describe('pins', () => {
       code: 'UPSTREAM_FAILED',
     })
     const answer = await bench.call('mcp__desk__echo', { text: 'secret' })
-    expect(JSON.parse(answer as string)).toMatchObject({ code: 'UPSTREAM_CHANGED', sent: false })
+    expect(notDoneIn(answer)).toMatchObject({ code: 'UPSTREAM_CHANGED', sent: false })
     await bench.upstreams.close()
   })
 

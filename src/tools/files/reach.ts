@@ -6,6 +6,7 @@
  */
 import { CODES, Fault, isFault } from '../../core/index.ts'
 import type { Files, OpenFile, Place, World } from '../../world/index.ts'
+import { notDone, type ToolAnswer } from '../tool.ts'
 import { type Location, pathOf } from './roots.ts'
 
 /** What one answer may hold, as JSON text: several share the room of one journal entry. */
@@ -81,12 +82,12 @@ export async function readable<T>(work: Promise<T>, at: string): Promise<T> {
  * Reading has no effect, so "there is none" and "not this one" are known answers, and the run goes on. What the disk itself
  * refuses stays an error.
  */
-export async function answered(work: () => Promise<object>): Promise<string> {
+export async function answered(work: () => Promise<object>): Promise<ToolAnswer> {
   try {
     return JSON.stringify(await work())
   } catch (error) {
     if (!isFault(error, 'FILE_NOT_FOUND', 'FILE_REFUSED')) throw error
-    return JSON.stringify({ code: error.code, error: CODES[error.code].says, reason: error.message })
+    return notDone(JSON.stringify({ code: error.code, error: CODES[error.code].says, reason: error.message }))
   }
 }
 

@@ -9,7 +9,7 @@ import { defaultContract, type ToolContract } from '../../calls/index.ts'
 import { CODES, digest, Fault, isFault, isJsonObject, type JsonObject } from '../../core/index.ts'
 import type { ToolDefinition } from '../../events/index.ts'
 import type { World } from '../../world/index.ts'
-import type { Resolution, Tool } from '../tool.ts'
+import { notDone, type Resolution, type Tool, type ToolAnswer } from '../tool.ts'
 import { askedUrl } from './asked-url.ts'
 import { exchange } from './exchange.ts'
 import { isHeaderValue, SETTABLE } from './headers.ts'
@@ -53,8 +53,10 @@ export function httpRequestTool(
 }
 
 /** Nothing had an effect, so nothing is unknown: an answer, and the run goes on. */
-function notSent(fault: Fault): string {
-  return JSON.stringify({ code: fault.code, error: CODES[fault.code].says, reason: fault.message, sent: false })
+function notSent(fault: Fault): ToolAnswer {
+  return notDone(
+    JSON.stringify({ code: fault.code, error: CODES[fault.code].says, reason: fault.message, sent: false }),
+  )
 }
 
 function definitionFor(origins: Origins): ToolDefinition {
