@@ -18,7 +18,7 @@ import {
 } from '../calls/index.ts'
 import { Bug, Fault, type Hash, isFault, messageOf, millisecondsOf } from '../core/index.ts'
 import type { ProposedAction, ToolDefinition } from '../events/index.ts'
-import type { Decision, Gate, GateQuestion } from '../policy/index.ts'
+import { ASSUMED_APPROVAL, type Decision, type Gate, type GateQuestion } from '../policy/index.ts'
 import { raceDeadline, type World } from '../world/index.ts'
 import { approvalIn, decisionIn } from './gate-answers.ts'
 import { by, denied, type Granted, held, judgedBy, type Refusal, resolutionOf, type Verdict } from './verdict.ts'
@@ -94,8 +94,9 @@ async function authoriseOnce(
       await raceDeadline(race, signal, (inner) => authority.gate.approve(question(null), inner)),
     )
     if (answer.kind === 'Refused') {
-      const { reason, policies = [], errors = [] } = answer
-      return denied(action, reason, call, { ...by('approval'), policies, errors })
+      const { reason, policies = [], errors = [], by_policy } = answer
+      const denier = by_policy === true ? { ...by('policy'), approval: ASSUMED_APPROVAL } : by('approval')
+      return denied(action, reason, call, { ...denier, policies, errors })
     }
     if (answer.kind === 'Pending') return held(denied(action, answer.reason, call, by('approval')), answer)
     const approval = answer.kind === 'Approved' ? answer.approval : null

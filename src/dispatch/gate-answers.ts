@@ -6,7 +6,7 @@ import { canonical, Fault, fits, type Shape, shapes } from '../core/index.ts'
 import { actionShape } from '../events/index.ts'
 import type { ApprovalAnswer, Decision } from '../policy/index.ts'
 
-const { list, literal, open, optional, text } = shapes
+const { bool, list, literal, open, optional, text } = shapes
 
 const DECISIONS: { readonly [K in Decision['kind']]: Shape<Extract<Decision, { kind: K }>> } = {
   Allow: open({ kind: literal('Allow'), policies: list(text) }),
@@ -19,6 +19,7 @@ const refusedShape = open({
   reason: text,
   policies: optional(list(text)),
   errors: optional(list(text)),
+  by_policy: optional(bool),
 })
 const pendingShape = open({ kind: literal('Pending'), reason: text, approval_id: text, expires_at: shapes.timestamp })
 
@@ -40,9 +41,9 @@ export function approvalIn(answer: ApprovalAnswer): ApprovalAnswer {
   if (kind === 'NotNeeded') return { kind }
   if (kind === 'Approved') return { kind, approval: answer.approval }
   if (kind === 'Refused' && fits(refusedShape, { ...answer })) {
-    const { reason, policies = [], errors = [] } = structuredClone({ ...answer })
+    const { reason, policies = [], errors = [], by_policy = false } = structuredClone({ ...answer })
     canonical([policies, errors])
-    return { kind, reason: reason.toWellFormed(), policies, errors }
+    return { kind, reason: reason.toWellFormed(), policies, errors, by_policy }
   }
   if (kind === 'Pending' && fits(pendingShape, { ...answer })) {
     const { approval_id, expires_at } = answer

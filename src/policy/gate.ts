@@ -24,6 +24,9 @@ export type Decision =
       readonly policies: readonly string[]
     }
 
+/** What evidence holds in place of an approval where policy was asked what it would say of the call with one. */
+export const ASSUMED_APPROVAL = 'assumed'
+
 export type ApprovalAnswer =
   | { readonly kind: 'NotNeeded' }
   | { readonly kind: 'Approved'; readonly approval: Approval }
@@ -33,6 +36,8 @@ export type ApprovalAnswer =
       /** As of a denial: for the journal, where policy was what refused. */
       readonly policies?: readonly string[]
       readonly errors?: readonly string[]
+      /** Nobody was asked, because policy denies the call even when it is approved. */
+      readonly by_policy?: boolean
     }
   /** Nobody decided yet and nobody waits: the caller may ask again, with a new call that presents this handle (8.5). */
   | {

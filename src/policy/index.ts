@@ -28,6 +28,7 @@ export { isPlainName, readPolicyFile, SURFACE } from './folder/policy-folder.ts'
 export { type PolicyNews, type WatchedGate, type WatchOptions, watchedGate } from './folder/watched-gate.ts'
 export {
   type ApprovalAnswer,
+  ASSUMED_APPROVAL,
   type Decision,
   deny,
   type Gate,

@@ -7,7 +7,7 @@
 import { sourceOf } from '../calls/index.ts'
 import { type AgentId, cutText, fits, isJsonObject, type Json, type JsonObject, shapes } from '../core/index.ts'
 import type { EventOf } from '../events/index.ts'
-import { type Judged, recordedCall } from '../policy/index.ts'
+import { ASSUMED_APPROVAL, type Judged, recordedCall } from '../policy/index.ts'
 
 /** Who acts, and what policy knows of the run: from the start of its journal. */
 export interface Actor {
@@ -69,7 +69,7 @@ interface Evidence extends Pick<Ruling, 'decision'> {
 
 function judgedCall({ view, approval, policies, errors, decision }: Evidence, actor: Actor | null): Recorded {
   const call = recordedCall(view)
-  const said = approval === null || isJsonObject(approval)
+  const said = approval === null || isJsonObject(approval) || approval === ASSUMED_APPROVAL
   if (actor === null || call === null || !said || !fits(list(text), policies) || !fits(list(text), errors)) {
     return UNKNOWN
   }

@@ -99,6 +99,22 @@ describe('a decision that would change', () => {
     ])
   })
 
+  test('takes a call that was shown to nobody because policy denies it even when it is approved', async () => {
+    const limited = (cents: number) => `permit(principal, action == Action::"respond", resource);
+      @id("limit") forbid(principal, action, resource) when { context.invocation.arguments has cents
+        && context.invocation.arguments.cents > ${cents} };
+      permit(principal, action, resource) when { context.has_human_approval };`
+    const run = await ran(limited(50), call('pay', { ask: 'queue', cents: 90 }))
+    expect(run.decisions[0]?.denied_calls).toMatchObject([
+      { denied_by: 'policy', approval: 'assumed', determining_policies: ['limit'] },
+    ])
+    await using candidate = await PolicyFolder.make({ 'a.cedar': limited(100) })
+    const { differences } = await replayOf(run, candidate.path)
+    expect(differences).toMatchObject([{ kind: 'changed', subject: 'pay', after: { decision: 'allow' } }])
+    await using same = await PolicyFolder.make({ 'a.cedar': limited(60) })
+    expect((await replayOf(run, same.path)).differences).toEqual([])
+  })
+
   test('does not take what an inline policy refused, or a person', async () => {
     await using folder = await PolicyFolder.make({ 'a.cedar': PERMITS })
     const run = await governedRun({

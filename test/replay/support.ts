@@ -1,11 +1,12 @@
 /** Governed runs with real journals, judged by the policies of a real folder, to be judged again. */
+import { dirname, join } from 'node:path'
 import { defaultContract, type PreparedCall } from '../../src/calls/index.ts'
 import { type JsonObject, newId, type RunId } from '../../src/core/index.ts'
 import { DEFAULT_LOOP_CONFIG, type Entry, type EventOf } from '../../src/events/index.ts'
 import { createJournal, verifyRun } from '../../src/journal/index.ts'
 import { type PublicKey, parsePublicKey } from '../../src/keys/index.ts'
 import { runLoop } from '../../src/loop/index.ts'
-import { type Gate, giveApproval, loadPolicies, restrictedBy } from '../../src/policy/index.ts'
+import { ApprovalQueue, type Gate, giveApproval, heldGate, loadPolicies, restrictedBy } from '../../src/policy/index.ts'
 import { Candidates, type Replay, replayRun, Surfaces } from '../../src/replay/index.ts'
 import { toolbox } from '../../src/tools/index.ts'
 import { nodeWorld } from '../../src/world/index.ts'
@@ -61,7 +62,7 @@ export async function governedRun({ directory, policies, replies, context, inlin
       world,
       principal,
       provider: modelOf(...replies.map((calls) => ({ tool_calls: [...calls] })), { content: 'done' }),
-      gate: asking(gate),
+      gate: asking(gate, join(dirname(directory), 'approvals')),
       toolbox: inline === undefined ? open : restrictedBy(open, policyIn(`agent fixture { ${inline} }`)),
       log: journal,
       config: { ...DEFAULT_LOOP_CONFIG, max_iterations: replies.length + 2 },
@@ -82,11 +83,16 @@ export async function governedRun({ directory, policies, replies, context, inlin
  * A gate with an approver: the argument `ask` says what it answers, whatever the tool. Calls of `fix` are changed once, and
  * then judged as they became.
  */
-function asking(inner: Gate): Gate {
+function asking(inner: Gate, queueFolder: string): Gate {
   return {
     name: 'asking',
-    approve: async ({ call, run, remainingMs }) => {
+    approve: async (question, signal) => {
+      const { call, run, remainingMs } = question
       const ask = call.arguments?.ask
+      if (ask === 'queue') {
+        await using queue = await ApprovalQueue.open(world, queueFolder)
+        return await heldGate(inner, queue).approve(question, signal)
+      }
       if (ask === 'hold') {
         return { kind: 'Pending', reason: 'waits', approval_id: 'a1', expires_at: world.clock.wall() }
       }

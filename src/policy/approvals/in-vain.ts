@@ -12,5 +12,6 @@ export async function refusedInVain(
 ): Promise<Extract<ApprovalAnswer, { kind: 'Refused' }> | null> {
   const early = await inner.preview?.(question, signal)
   if (early?.kind !== 'Deny') return null
-  return { kind: 'Refused', reason: early.reason, policies: early.policies, errors: early.errors }
+  const { reason, policies, errors } = early
+  return { kind: 'Refused', reason, policies, errors, by_policy: true }
 }

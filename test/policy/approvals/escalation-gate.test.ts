@@ -201,6 +201,7 @@ describe('a call that policy denies even when it is approved', () => {
       reason: expect.stringContaining('policy does not allow'),
       policies: ['never'],
       errors: [],
+      by_policy: true,
     })
     expect(await heldGate(inner, queue).approve(pay(), never)).toEqual(answer)
     expect(changes).toEqual([])
