@@ -3,21 +3,16 @@
  * their text, and a block that drifted from its file is an error.
  */
 import { execFile } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
 import ts from 'typescript'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { buildWhenStale } from '../../scripts/build.mjs'
 import { exampleOf, withExamples } from '../../scripts/docs.mjs'
 import { pathsIn, ROOT } from '../support/sources.ts'
 
 const EXAMPLES = pathsIn('examples').filter((path) => path.endsWith('.ts'))
-/** Inside the clone, where the package finds itself by its name. */
-const COMPILED = join(ROOT, '.cache', `examples-${process.pid}`)
-
-afterAll(() => rmSync(COMPILED, { recursive: true, force: true }))
-
 test('there are examples, numbered in the order of reading', () => {
   expect(EXAMPLES.length).toBeGreaterThan(0)
   EXAMPLES.forEach((path, index) => {
@@ -34,11 +29,13 @@ test.each(EXAMPLES)(
     const imported = ts.preProcessFile(source).importedFiles.map(({ fileName }) => fileName)
     expect(imported.filter((name) => !/^(node:|symbi-runtime(\/(journal|testing))?$|zod$)/.test(name))).toEqual([])
     expect(source).toContain('assert') // it checks its own result
-    mkdirSync(COMPILED, { recursive: true })
-    const script = join(COMPILED, `${basename(path, '.ts')}.mjs`)
-    const options = { target: ts.ScriptTarget.ES2023, module: ts.ModuleKind.ESNext }
-    writeFileSync(script, ts.transpileModule(source, { compilerOptions: options }).outputText)
-    const { stdout, stderr } = await promisify(execFile)(process.execPath, [script])
+    const { stdout, stderr } = await promisify(execFile)(
+      process.execPath,
+      ['scripts/example.mjs', basename(path, '.ts')],
+      {
+        cwd: ROOT,
+      },
+    )
     expect(stderr).toBe('')
     expect(stdout).not.toBe('')
   },
@@ -60,4 +57,9 @@ test('a block is filled with its file whatever it held; one that names nothing o
   expect(() => withExamples('<!-- example:b -->\n<!-- /example -->', of)).toThrow('no file "examples/b.ts"')
   expect(() => withExamples('<!-- example:a -->\n', of)).toThrow('no partner')
   expect(() => withExamples('<!-- /example -->\n', of)).toThrow('no partner')
+})
+
+test('an example that there is not is refused, with the names of those that there are', async () => {
+  const ran = promisify(execFile)(process.execPath, ['scripts/example.mjs', 'zz'], { cwd: ROOT })
+  await expect(ran).rejects.toMatchObject({ code: 64, stderr: expect.stringContaining('01-one-turn, 02-own-tool') })
 })

@@ -16,9 +16,13 @@ export function findingLines(
   paint: Console['paint'],
 ): readonly string[] {
   const [place = '', ...rest] = showDiagnostic(diagnostic, source.text, source.name)
-  const who = diagnostic.kind === 'unsupported' && refusedBy !== null ? [`    refused by ${WORDS[refusedBy]}`] : []
+  const told = diagnostic.kind === 'unsupported' && refusedBy !== null && !SAID_ALREADY.has(diagnostic.code)
+  const who = told ? [`    refused by ${WORDS[refusedBy]}`] : []
   return [paint(STYLES[diagnostic.kind], place), ...rest, ...who]
 }
+
+/** Its message says who does not have the agent, and why. */
+const SAID_ALREADY: ReadonlySet<string> = new Set(['E161'])
 
 const WORDS: Readonly<Record<Refuser, string>> = {
   'every route': 'every route',
