@@ -84,7 +84,7 @@ test('up tells a person what runs, who may connect, and what to type next', asyn
   chat      ws://127.0.0.1:PORT/ws/chat
   MCP       http://127.0.0.1:PORT/mcp, when there is an agent to act as
   project   .
-  policies  2 in force, from default.cedar, coordinator/monitoring.cedar
+  policies  2 for chats, from default.cedar, coordinator/monitoring.cedar
   model     demo-model.json, a script and no model: no provider is configured
   access    one API key may connect; a token for this machine is in
             .symbiont/chat.token

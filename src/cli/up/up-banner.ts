@@ -73,7 +73,7 @@ function policyRow({ policies, paint }: BannerFacts, row: RowOf): string {
     case 'Loaded':
       return policies.policies === 0
         ? row('policies', 'none: replies are allowed, every tool call and delegation is denied')
-        : row('policies', `${policies.policies} in force, from ${policies.files.join(', ')}`)
+        : row('policies', `${policies.policies} for chats, from ${policies.files.join(', ')}`)
     case 'Kept':
       return paint(
         'red',
