@@ -2,9 +2,9 @@
 import { agentFor, type IdentifiedCalls, McpHttp } from '../broker/index.ts'
 import { assert, VERSION } from '../core/index.ts'
 import type { Log, Mount, RouteRequest } from '../server/index.ts'
+import { neverStopped } from '../world/index.ts'
 import type { Runtime } from './runtime.ts'
 
-const NEVER = new AbortController().signal
 const PATH = '/mcp'
 /** A call holds at most 1 MiB. */
 const BODY_BYTES_MAX = 1024 * 1024
@@ -17,7 +17,7 @@ export function mcpMount(runtime: Runtime, log: Log): (mount: Mount) => void {
     agentFor: (caller, query) => agentFor(agents, caller, query),
     open: async (target, caller) => {
       const client = { transport: 'http', ...(caller.key_id === null ? {} : { key_id: caller.key_id }) }
-      const session = await runtime.openToolSession(target, { client }, NEVER)
+      const session = await runtime.openToolSession(target, { client }, neverStopped())
       log.write('info', 'tool session opened', { agent: target.name, key_id: caller.key_id, run: session.audit.run_id })
       const identified: IdentifiedCalls = {
         call: (id, call, inner, options) => session.callOnce(call, { id, caller: caller.fingerprint }, inner, options),

@@ -5,20 +5,19 @@
 import type { Toolbox } from '../calls/index.ts'
 import { durationOf, Fault, messageOf } from '../core/index.ts'
 import { type EventOf, NO_USAGE, type TerminationReason } from '../events/index.ts'
-import { raceDeadline } from '../world/index.ts'
+import { neverStopped, raceDeadline } from '../world/index.ts'
 import { NOT_CLEAN, notClean } from './refusals.ts'
 import type { SessionState } from './state.ts'
 
 const CLEANUP_MS = 22_000
 const RECORD_MS = 5_000
-const NEVER = new AbortController().signal
 
 /** Resolves when the session completed and that is durable. Everything else is told in the order of 12.6. */
 export async function endSession(state: SessionState): Promise<void> {
   if (state.isLate()) state.cancel() // before it is stopped, so that the diagnostic of the deadline applies
   state.stop()
   while (state.hostAction !== null) await state.hostAction
-  const leave = await state.turns.take(NEVER)
+  const leave = await state.turns.take(neverStopped())
   try {
     if (state.closing) throw notClean('it was closed before')
     state.closing = true
@@ -95,5 +94,5 @@ async function within(
     onLate()
     return new Fault('RUN_TIMEOUT', { message: 'they did not stop in time' })
   }
-  await raceDeadline({ clock: world.clock, deadlineMs: world.clock.monotonicMs() + ms, late }, NEVER, work)
+  await raceDeadline({ clock: world.clock, deadlineMs: world.clock.monotonicMs() + ms, late }, neverStopped(), work)
 }

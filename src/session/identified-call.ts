@@ -1,5 +1,6 @@
 import { assert, Bug, durationOf, Fault, type Hash, type InvocationId } from '../core/index.ts'
 import { type ClaimOwner, type ClaimRequest, type ClaimStore, runOnce } from '../invocations/index.ts'
+import { neverStopped } from '../world/index.ts'
 import type { BrokerCall } from './broker-call.ts'
 import { type Ended, type Link, linkRun, originOf, recordEnd } from './call-link.ts'
 import {
@@ -14,8 +15,6 @@ import { endSession } from './ending.ts'
 import { EFFECTS_UNCONFIRMED, NO_ANSWER, RUN_NOT_COMPLETED, SESSION_ENDED } from './refusals.ts'
 import { begin as openRun } from './start.ts'
 import { SessionState } from './state.ts'
-
-const NEVER = new AbortController().signal
 
 /** The entry point, as claims know it. */
 export const CALL_SCOPE = 'mcp:call:v1'
@@ -104,7 +103,7 @@ async function runAlone(
     config: { ...state.config, max_iterations: 1, timeout: durationOf(leftMs) },
     trustedContext: { ...state.context.trusted_context, delegation: originOf(state, started) },
   })
-  await openRun(run, NEVER)
+  await openRun(run, neverStopped())
   const deaf = state.onStop(() => run.cancelWithReason(SESSION_ENDED))
   let failure: unknown = null
   const observation = await makeCall(run, call, presented, signal).catch((error: unknown) => {

@@ -18,7 +18,7 @@ import type {
   ToolDefinition,
 } from '../events/index.ts'
 import type { Gate } from '../policy/index.ts'
-import type { World } from '../world/index.ts'
+import { neverStopped, type World } from '../world/index.ts'
 import type { BrokerCall } from './broker-call.ts'
 import type { IdentifiedOutcome } from './call-result.ts'
 import { makeCall } from './calls.ts'
@@ -55,8 +55,6 @@ export interface CallOptions {
   readonly presented?: string | null
 }
 
-const NEVER = new AbortController().signal
-
 export class GovernedToolSession implements Disposable {
   readonly #state: SessionState
 
@@ -68,7 +66,7 @@ export class GovernedToolSession implements Disposable {
    * Checks everything, records `Started`, and only then lets anybody in. Throws `CONFIG_INVALID`, `TOOL_SESSION_EXPIRED`, or
    * what the journal has to say; then there is no session, and the tools were told to stop.
    */
-  static async start(setup: SessionSetup, signal: AbortSignal = NEVER): Promise<GovernedToolSession> {
+  static async start(setup: SessionSetup, signal: AbortSignal = neverStopped()): Promise<GovernedToolSession> {
     const state = new SessionState(setup)
     await begin(state, signal)
     return new GovernedToolSession(state)
@@ -83,7 +81,7 @@ export class GovernedToolSession implements Disposable {
    * Of these, the ones of which some call may be allowed at the moment: for a list of tools. What it leaves out may be called
    * all the same, and is judged like every other call. It decides nothing, counts as no call and waits for none.
    */
-  permitted(signal: AbortSignal = NEVER): Promise<readonly ToolDefinition[]> {
+  permitted(signal: AbortSignal = neverStopped()): Promise<readonly ToolDefinition[]> {
     return permittedTools(this.#state.setup, this.definitions, signal)
   }
 
@@ -164,7 +162,7 @@ export class GovernedToolSession implements Disposable {
   }
 
   /** Makes an entry about an effect of the host durable, in turn with the calls. */
-  recordExternal(event: Event, signal: AbortSignal = NEVER): Promise<void> {
+  recordExternal(event: Event, signal: AbortSignal = neverStopped()): Promise<void> {
     return recordExternal(this.#state, event, signal)
   }
 

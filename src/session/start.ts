@@ -1,13 +1,11 @@
 /** The beginning of a session: nobody is let in before `Started` is durable (12.2). */
 import { Fault } from '../core/index.ts'
-import { raceDeadline } from '../world/index.ts'
+import { neverStopped, raceDeadline } from '../world/index.ts'
 import { endSession } from './ending.ts'
 import { expired, OPENER_GONE } from './refusals.ts'
 import type { SessionState } from './state.ts'
 
 const RECORD_MS = 10_000
-
-const NEVER = new AbortController().signal
 
 /**
  * A start that is being written is never given up: it may be on disk already. An opener who went away meanwhile gets no
@@ -21,7 +19,7 @@ export async function begin(state: SessionState, signal: AbortSignal): Promise<v
   const deadlineMs = Math.min(state.deadlineMs, world.clock.monotonicMs() + RECORD_MS)
   try {
     signal.throwIfAborted()
-    await raceDeadline({ clock: world.clock, deadlineMs, late }, NEVER, () =>
+    await raceDeadline({ clock: world.clock, deadlineMs, late }, neverStopped(), () =>
       recorder.commit({ kind: 'Started', agent_id: principal, config, execution_context: trusted_context }),
     )
   } catch (error) {

@@ -40,3 +40,8 @@ export async function raceDeadline<T>(
     stopListening()
   }
 }
+
+/** A signal that nobody gives. One for each wait: many that listen on one signal look like a leak, and the platform warns of it. */
+export function neverStopped(): AbortSignal {
+  return new AbortController().signal
+}

@@ -1,5 +1,5 @@
 export { isAddress, type Reach, reachOf } from './addresses.ts'
-export { raceDeadline } from './deadline.ts'
+export { neverStopped, raceDeadline } from './deadline.ts'
 export { nodeWorld } from './node-world.ts'
 export type {
   Child,

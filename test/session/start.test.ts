@@ -166,6 +166,18 @@ describe('a session that does not start', () => {
 })
 
 describe('a session that starts', () => {
+  test('leaves no listener that others of the same moment share', async () => {
+    const warnings: Error[] = []
+    const hear = (warning: Error): number => warnings.push(warning)
+    process.on('warning', hear)
+    const benches = Array.from({ length: 20 }, () => sessionBench())
+    const sessions = await Promise.all(benches.map(({ setup }) => GovernedToolSession.start(setup)))
+    await Promise.all(sessions.map((session) => session.close()))
+    await new Promise(setImmediate) // warnings are told in a later turn
+    process.off('warning', hear)
+    expect(warnings).toEqual([])
+  })
+
   test('offers all of its tools when it is told none [G7]', async () => {
     const tools = [toolOf('look'), toolOf('listen')]
     using session = await sessionBench({ tools }).start()
