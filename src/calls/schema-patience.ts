@@ -19,7 +19,7 @@ export class Patience {
     return this.#isHurried() ? HURRIED_MS_MAX : CHECK_MS_MAX
   }
 
-  /** A check took so long, and ended at this time of a wall clock. True when its schema should not be checked again. */
+  /** A check took so long, and ended at this time of a clock that only grows. True when its schema should not be checked again. */
   ended(tookMs: number, atMs: number): boolean {
     const passedMs = Math.max(0, atMs - this.#lastAtMs)
     this.#spentMs = Math.max(0, this.#spentMs - passedMs * SHARE) + tookMs

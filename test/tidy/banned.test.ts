@@ -46,6 +46,7 @@ test.each([
   ["import { cpus } from 'node:os'", 'node:os'],
   ["import { setTimeout as wait } from 'node:timers/promises'", 'node:timers'],
   ["import { env } from 'node:process'", 'node:process'],
+  ["import { Worker } from 'node:worker_threads'", 'node:worker_threads'],
   ["export { spawn } from 'node:child_process'", 'node:child_process'],
   ["const fs = await import('node:fs')", 'node:fs'],
   ["const fs = require('fs')", 'node:fs'],
@@ -76,7 +77,7 @@ test.each([
   "import { createHash, sign, timingSafeEqual } from 'node:crypto'",
   "import type { IncomingMessage } from 'node:http'",
   "import { type Stats, type Dirent } from 'node:fs'",
-  "import { Worker } from 'node:worker_threads'",
+  "import type { Worker } from 'node:worker_threads'",
   'class Reader { process() { return 1 } }',
 ])('what is innocent is left alone: %s', (text) => {
   expect(namesIn(text)).toEqual([])

@@ -58,6 +58,7 @@ const MODULES: Readonly<Record<string, string>> = {
   cluster: 'world.processes',
   process: 'world.processes',
   os: 'world.threads or world.processes',
+  worker_threads: 'a WaitingThread of src/world',
   timers: CLOCK,
   perf_hooks: CLOCK,
   inspector: 'nothing',
