@@ -1,10 +1,10 @@
 /** `read_file`: a piece of one text file. Bytes are counted, characters stay whole, and what follows the piece is said. */
-import type { JsonObject } from '../../core/index.ts'
 import type { ToolDefinition } from '../../events/index.ts'
 import type { World } from '../../world/index.ts'
 import type { Tool } from '../tool.ts'
-import { answered, kept, openToRead, reach } from './reach.ts'
-import { fileResolution, locate, pathOf, type Roots } from './roots.ts'
+import { kept, openToRead } from './reach.ts'
+import { type Reached, reachingTool } from './reaching-tool.ts'
+import type { Roots } from './roots.ts'
 import { textOf, wholeCharacters } from './utf8.ts'
 
 const LIMIT_USUAL = 32_768
@@ -33,38 +33,19 @@ export function readFileTool(roots: Roots, world: Pick<World, 'files'>): Tool {
       additionalProperties: false,
     },
   }
-  return {
-    definition,
-    oneAction: true,
-    resolve: (args) =>
-      fileResolution(definition, locate('read_file', String(args.path), roots), {
-        offset: 0,
-        limit: LIMIT_USUAL,
-        ...args,
-      }),
-    run: (args, { signal }) => answered(() => pieceOf(args, roots, world, signal)),
-  }
+  return reachingTool({ definition, usual: { offset: 0, limit: LIMIT_USUAL }, roots, world }, pieceOf)
 }
 
-async function pieceOf(
-  args: JsonObject,
-  roots: Roots,
-  world: Pick<World, 'files'>,
-  signal: AbortSignal,
-): Promise<object> {
-  const location = locate('read_file', String(args.path), roots)
-  const path = pathOf(location)
+async function pieceOf({ args, path, place, home }: Reached): Promise<object> {
   const offset = Number(args.offset)
-  return await reach(world, location, signal, async (place, home) => {
-    await using file = await openToRead(place, home, path)
-    const { size } = await file.facts()
-    const read = await file.read(offset, Number(args.limit))
-    const more = offset + read.length < size
-    const { skipped, bytes } = wholeCharacters(read, offset > 0, more)
-    const text = textOf(bytes)
-    if (text === null) throw kept(path, 'it is not UTF-8 text')
-    const begin = offset + skipped
-    const end = begin + bytes.length
-    return { path, size, offset: begin, bytes: bytes.length, cut: more, ...(more ? { next_offset: end } : {}), text }
-  })
+  await using file = await openToRead(place, home, path)
+  const { size } = await file.facts()
+  const read = await file.read(offset, Number(args.limit))
+  const more = offset + read.length < size
+  const { skipped, bytes } = wholeCharacters(read, offset > 0, more)
+  const text = textOf(bytes)
+  if (text === null) throw kept(path, 'it is not UTF-8 text')
+  const begin = offset + skipped
+  const end = begin + bytes.length
+  return { path, size, offset: begin, bytes: bytes.length, cut: more, ...(more ? { next_offset: end } : {}), text }
 }

@@ -1,11 +1,12 @@
 /** `search_files`: lines that hold a text, in a file or in all files below a folder. The text is searched as it stands. */
-import { cutText, isFault, type JsonObject } from '../../core/index.ts'
+import { cutText, isFault } from '../../core/index.ts'
 import type { ToolDefinition } from '../../events/index.ts'
 import type { Place, World } from '../../world/index.ts'
 import type { Tool } from '../tool.ts'
 import { nameMatches } from './name-pattern.ts'
-import { ANSWER_BYTES_MAX, answered, kept, openToRead, reach, whyNotEntered, whyNotRead } from './reach.ts'
-import { fileResolution, locate, pathOf, type Roots } from './roots.ts'
+import { ANSWER_BYTES_MAX, kept, openToRead, whyNotEntered, whyNotRead } from './reach.ts'
+import { type Reached, reachingTool } from './reaching-tool.ts'
+import type { Roots } from './roots.ts'
 import { DEPTH_MAX, visitBelow, walkIn } from './tree.ts'
 import { textOf } from './utf8.ts'
 
@@ -43,50 +44,35 @@ export function searchFilesTool(roots: Roots, world: Pick<World, 'files'>): Tool
       additionalProperties: false,
     },
   }
-  return {
-    definition,
-    oneAction: true,
-    resolve: (args) =>
-      fileResolution(definition, locate('search_files', String(args.path), roots), { ignore_case: false, ...args }),
-    run: (args, { signal }) => answered(() => searched(args, roots, world, signal)),
-  }
+  return reachingTool({ definition, usual: { ignore_case: false }, roots, world }, searched)
 }
 
-async function searched(
-  args: JsonObject,
-  roots: Roots,
-  world: Pick<World, 'files'>,
-  signal: AbortSignal,
-): Promise<object> {
-  const location = locate('search_files', String(args.path), roots)
-  const path = pathOf(location)
-  return await reach(world, location, signal, async (place, home) => {
-    const walk = walkIn(location.root, home, DEPTH_MAX, signal)
-    const search = new Search(String(args.text), args.ignore_case === true, home)
-    if (place.facts.kind === 'directory') {
-      const why = whyNotEntered(place, home)
-      if (why !== null) throw kept(path, `it is ${why}`)
-      await visitBelow(walk, place, path, async (found) => {
-        if (typeof args.name === 'string' && !nameMatches(args.name, found.name)) return true
-        return found.place.facts.kind === 'directory' || (await search.look(found.place, found.path))
-      })
-    } else {
-      const why = whyNotRead(place, home)
-      if (why !== null) throw kept(path, `it is ${why}`)
-      await search.look(place, path)
-    }
-    const cuts = [...walk.cuts, ...search.cuts]
-    const { matches, files, passedOver } = search
-    return {
-      path,
-      matches,
-      cut: cuts.length > 0,
-      ...(cuts.length > 0 ? { cuts } : {}),
-      files_searched: files,
-      files_passed_over: passedOver,
-      not_entered: walk.closed,
-    }
-  })
+async function searched({ args, location, path, place, home, signal }: Reached): Promise<object> {
+  const walk = walkIn(location.root, home, DEPTH_MAX, signal)
+  const search = new Search(String(args.text), args.ignore_case === true, home)
+  if (place.facts.kind === 'directory') {
+    const why = whyNotEntered(place, home)
+    if (why !== null) throw kept(path, `it is ${why}`)
+    await visitBelow(walk, place, path, async (found) => {
+      if (typeof args.name === 'string' && !nameMatches(args.name, found.name)) return true
+      return found.place.facts.kind === 'directory' || (await search.look(found.place, found.path))
+    })
+  } else {
+    const why = whyNotRead(place, home)
+    if (why !== null) throw kept(path, `it is ${why}`)
+    await search.look(place, path)
+  }
+  const cuts = [...walk.cuts, ...search.cuts]
+  const { matches, files, passedOver } = search
+  return {
+    path,
+    matches,
+    cut: cuts.length > 0,
+    ...(cuts.length > 0 ? { cuts } : {}),
+    files_searched: files,
+    files_passed_over: passedOver,
+    not_entered: walk.closed,
+  }
 }
 
 class Search {
