@@ -36,7 +36,7 @@ export function wasLate(schema: JsonObject): boolean {
 export function checkInThread(schema: JsonObject, value: Json): ThreadAnswer {
   const name = digest(schema)
   if (late.has(name)) return { kind: 'Late' }
-  running ??= WaitingThread.start(WORK, { library: LIBRARY })
+  running ??= WaitingThread.start(WORK, { library: libraryPath() })
   const answer = running?.ask<Said>({ schema, value }, patience.waitMs()) ?? null
   if (answer === null) {
     running?.stop()
@@ -56,7 +56,9 @@ function refuse(name: Hash): void {
 }
 
 /** By its full path: a bare name would be looked up from the current folder, which may be anybody's. */
-const LIBRARY = createRequire(import.meta.url).resolve('@cfworker/json-schema')
+function libraryPath(): string {
+  return createRequire(import.meta.url).resolve('@cfworker/json-schema')
+}
 
 const WORK = `({ library }) => {
   const { Validator, format } = require(library)

@@ -3,7 +3,7 @@
  * and each step is in the table below. The queue keeps it; surfaces show it (8.6).
  */
 import type { ApprovalResolution } from '../../calls/index.ts'
-import { fits, type Hash, type Json, shapes, type TypeOf } from '../../core/index.ts'
+import { type Hash, shapes, type TypeOf } from '../../core/index.ts'
 
 const { boundedText, hash, id, json, literal, nullable, object, optional, text, timestamp } = shapes
 
@@ -128,10 +128,6 @@ export type Presented =
 
 export function isHandle(text: string): boolean {
   return /^[0-9a-f]{16}$/.test(text)
-}
-
-export function isHeldAction(value: Json): value is HeldAction & Json {
-  return fits(heldActionShape, value)
 }
 
 /** Which session, and which call of it. */
