@@ -1,11 +1,13 @@
-/** What was done to a journal, and what each form of verification says. The journals are made without the writer. */
+/**
+ * Journals in forms that only the holder of the key, or another writer, could give them; limits; and frames that are not ours.
+ * What somebody without the key can do is in manglings.test.ts. The journals are made without the writer.
+ */
 import { writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { Fault } from '../../src/core/index.ts'
 import { verify, verifyRun, verifyRunPrefix } from '../../src/journal/index.ts'
 import { parsePublicKey } from '../../src/keys/index.ts'
 import { nodeWorld } from '../../src/world/index.ts'
-import { L, littleEndian } from '../support/curve.ts'
 import {
   AGENT,
   type JournalPlan,
@@ -16,7 +18,6 @@ import {
   OUTPUT,
   type Payload,
   sha256,
-  signedLine,
   TERMINATED,
 } from '../support/journal-maker.ts'
 import { scratch } from '../support/scratch.ts'
@@ -25,13 +26,12 @@ import { otherRunId, runId } from './entries.ts'
 const world = nodeWorld()
 const disk = scratch()
 const key = madeKey(1)
-const thief = madeKey(2)
 const publicKey = parsePublicKey(key.publicHex)
 
 const EVENTS = [OUTPUT('first'), OUTPUT('second'), OUTPUT('third'), TERMINATED]
 const plan: JournalPlan = { key, events: EVENTS }
 const lines = makeLines(plan)
-const [one, two, three, four] = lines as [Buffer, Buffer, Buffer, Buffer]
+const [one, two, three] = lines as [Buffer, Buffer, Buffer, Buffer]
 const made = (change: Partial<JournalPlan>): Buffer => Buffer.concat(makeLines({ ...plan, ...change }))
 /** A journal whose third record was changed before it was signed by the right key. */
 const third = (change: (payload: Payload) => unknown): Buffer =>
@@ -44,15 +44,8 @@ const text = (buffer: Buffer, from: string, to: string): Buffer => {
 }
 const zeros = (count: number): Buffer => Buffer.alloc(count)
 const signatureOf = (line: Buffer): Buffer => Buffer.from(String(JSON.parse(line.toString()).signature), 'base64')
-const withSignature = (line: Buffer, signature: string): Buffer =>
-  text(line, signatureOf(line).toString('base64'), signature)
-const raised = (signature: Buffer): string => {
-  const s = BigInt(`0x${Buffer.from(signature.subarray(32)).reverse().toString('hex')}`)
-  return Buffer.concat([signature.subarray(0, 32), littleEndian(s + L)]).toString('base64')
-}
 /** A valid second history of the same run, made by whoever holds the key. */
 const fork = makeLines({ ...plan, events: [EVENTS[0], EVENTS[1], OUTPUT('another third'), TERMINATED] })
-const stranger = makeLines({ ...plan, runId: OTHER_RUN })
 
 /** How many entries are believed, or that the file is refused: by `verify`, `verifyRun`, `verifyRunPrefix`. */
 type Verdict = number | 'refused'
@@ -63,76 +56,22 @@ const PREFIX = (count: number): readonly [Verdict, Verdict, Verdict] => ['refuse
 const table: readonly (readonly [string, Buffer, readonly [Verdict, Verdict, Verdict]])[] = [
   ['nothing', all(lines), ALWAYS],
 
-  // lines lost, doubled and moved
-  ['the terminal record dropped: it verifies, and nothing says that the run ended', all([one, two, three]), [3, 3, 3]],
-  ['the first record dropped', all([two, three, four]), NEVER],
-  ['a middle record dropped', all([one, three, four]), NEVER],
-  ['the first record doubled', all([one, ...lines]), NEVER],
-  ['the last record doubled', all([...lines, four]), NEVER],
-  ['two records swapped', all([one, three, two, four]), NEVER],
+  // two histories of one run, by whoever holds the key
   ['a fork of the same run from the third record on', all([one, two, fork[2] as Buffer, fork[3] as Buffer]), ALWAYS],
   ['a fork spliced behind the third record', all([one, two, three, fork[3] as Buffer]), NEVER],
-  ['a record of another run spliced in', all([one, two, stranger[2] as Buffer, four]), NEVER],
-  ['another journal appended', all([...lines, ...stranger]), NEVER],
-  ['all of it written twice', all([...lines, ...lines]), NEVER],
-  ['everything removed', zeros(0), NEVER],
 
-  // torn ends
-  ['the last newline cut', all(lines).subarray(0, -1), PREFIX(3)],
-  ['the last record cut in the middle', all([one, two, three, four.subarray(0, 100)]), PREFIX(3)],
-  ['cut after one byte of the second record', all([one, two.subarray(0, 1)]), PREFIX(1)],
-  ['cut inside the first record', one.subarray(0, 100), NEVER],
-  ['only the first newline cut', one.subarray(0, -1), NEVER],
-  ['a torn end that got a newline [J6]', all([one, two, three.subarray(0, 100), Buffer.from('\n')]), NEVER],
-  ['a half line glued to the next append', all([one, two.subarray(0, 100), two, three, four]), NEVER],
-  ['zeros behind the end, as after a power cut', all([...lines, zeros(512)]), PREFIX(4)],
-  ['zeros behind the end, and then a newline', all([...lines, zeros(512), Buffer.from('\n')]), NEVER],
-  ['zeros in place of the third record', all([one, two, zeros(three.length - 1), Buffer.from('\n'), four]), NEVER],
-  ['zeros in place of the last record and its newline', all([one, two, three, zeros(four.length)]), PREFIX(3)],
-  ['zeros alone', zeros(4096), NEVER],
+  // limits
   ['a tail of 1 MiB', all([...lines, Buffer.alloc(1024 * 1024, 'x')]), PREFIX(4)],
   ['a tail of more than 1 MiB', all([...lines, Buffer.alloc(1024 * 1024 + 1, 'x')]), NEVER],
 
   // bytes around the records
-  ['an empty line at the end', all([...lines, Buffer.from('\n')]), NEVER],
-  ['an empty line in the middle', all([one, two, Buffer.from('\n'), three, four]), NEVER],
   ['a newline alone', Buffer.from('\n'), NEVER],
-  ['a byte order mark', all([Buffer.from('\ufeff'), ...lines]), NEVER],
-  ['line ends of Windows', text(all([one]), '\n', '\r\n'), NEVER],
-  ['spaces behind the last record', text(all(lines), '"}\n', '"} \n'), NEVER],
-  ['a space behind the last record', all([one, two, three, text(four, '"}\n', '"} \n')]), NEVER],
-  ['a space in front of a record', all([Buffer.from(' '), ...lines]), NEVER],
-  ['a space between payload and signature', text(all(lines), ',"signature"', ', "signature"'), NEVER],
-  ['a space in front of the payload', text(all(lines), '"payload":{', '"payload": {'), NEVER],
-  ['a space behind the payload', text(all(lines), '},"signature"', '} ,"signature"'), NEVER],
-  ['an unsigned member behind the signature', text(all(lines), '"}\n', '","note":"x"}\n'), NEVER],
-  ['an unsigned member in front', text(all(lines), '{"payload"', '{"note":"x","payload"'), NEVER],
-  ['a second payload in front of the first', text(all(lines), '{"payload"', '{"payload":{},"payload"'), NEVER],
   ['a second payload behind the first', text(all(lines), ',"signature"', ',"payload":{},"signature"'), NEVER],
-  ['a second signature', text(all(lines), ',"signature"', ',"signature":"","signature"'), NEVER],
   ['signature and payload the other way round', flipped(one), NEVER],
   ['a name spelled with an escape', text(all(lines), '"signature"', '"\\u0073ignature"'), NEVER],
   ['bytes that are not UTF-8', text(all(lines), 'first', 'fir\xff\xfe'), NEVER],
 
-  // other signers, other signatures
-  ['all of it sealed again by another key', made({ key: thief }), NEVER],
-  ['one record sealed by another key', all([one, two, signedLine(payloadOf(three), thief), four]), NEVER],
-  ['the last record sealed by another key', all([one, two, three, signedLine(payloadOf(four), thief)]), NEVER],
-  ['an edited word', text(all(lines), 'second', 'sec0nd'), NEVER],
-  ['an edited number', text(all(lines), '"iteration":1', '"iteration":2'), NEVER],
-  ['a signature of another record', withSignatureOfOther(), NEVER],
-  ['an empty signature', withSignature(one, ''), NEVER],
-  ['a signature of zeros', withSignature(one, zeros(64).toString('base64')), NEVER],
-  ['a signature without its padding', withSignature(one, signatureOf(one).toString('base64').slice(0, -2)), NEVER],
-  ['a signature in the alphabet of addresses', withSignature(one, urlSafe(signatureOf(one))), NEVER],
-  ['a signature with other idle bits', withSignature(one, idleBits(signatureOf(one))), NEVER],
-  ['a signature with S beyond the order', withSignature(one, raised(signatureOf(one))), NEVER],
-  ['a signature of 65 bytes', withSignature(one, all([signatureOf(one), zeros(1)]).toString('base64')), NEVER],
-
   // run ids [J2]
-  ['another run', all(stranger), [4, 'refused', 'refused']],
-  ['an edited run id [J2]', text(all(lines), String(runId), OTHER_RUN), NEVER],
-  ['every run id edited [J2]', Buffer.from(all(lines).toString().replaceAll(String(runId), OTHER_RUN)), NEVER],
   ['a run id that changes half-way, signed', third((payload) => ({ ...payload, run_id: OTHER_RUN })), NEVER],
   ['a run id in upper case, signed', made({ runId: String(runId).toUpperCase() }), NEVER],
   ['a nil run id, signed', made({ runId: '00000000-0000-0000-0000-000000000000' }), NEVER],
@@ -302,24 +241,6 @@ function payloadOf(line: Buffer): string {
 
 function flipped(line: Buffer): Buffer {
   return Buffer.from(`{"signature":"${signatureOf(line).toString('base64')}","payload":${payloadOf(line)}}\n`)
-}
-
-function withSignatureOfOther(): Buffer {
-  return all([withSignature(one, signatureOf(two).toString('base64')), two, three, four])
-}
-
-function urlSafe(signature: Buffer): string {
-  return signature.toString('base64').replaceAll('+', '-').replaceAll('/', '_')
-}
-
-/** The last digit before the padding has four bits that decode to nothing: another text, the same bytes. */
-function idleBits(signature: Buffer): string {
-  const base64 = signature.toString('base64')
-  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
-  const digit = alphabet[alphabet.indexOf(base64[85] as string) + 1] as string
-  const changed = `${base64.slice(0, 85)}${digit}==`
-  expect(Buffer.from(changed, 'base64').equals(signature)).toBe(true)
-  return changed
 }
 
 function nested(depth: number): unknown {
