@@ -44,8 +44,9 @@ export interface Child extends AsyncDisposable {
   kill(): Promise<void>
 }
 
-export function startChild(path: string, given: readonly string[]): Child {
-  const child = spawn(process.execPath, [...BRIEF, path, ...given], { stdio: ['pipe', 'pipe', 'inherit'] })
+/** `flags` are those of Node. */
+export function startChild(path: string, given: readonly string[], flags = BRIEF): Child {
+  const child = spawn(process.execPath, [...flags, path, ...given], { stdio: ['pipe', 'pipe', 'inherit'] })
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
   const gone = once(child, 'exit')
   const kill = async (): Promise<void> => {
