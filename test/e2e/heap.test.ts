@@ -34,11 +34,12 @@ const projects: TemporaryProject[] = []
 
 beforeAll(async () => {
   script = await bundled('test/e2e/children/heap-server.ts')
-})
+}, PATIENCE_MS)
 
+/** Thousands of files, which takes a while on a busy disk. */
 afterAll(() => {
   for (const project of projects) project[Symbol.dispose]()
-})
+}, PATIENCE_MS)
 
 type Counted = Held & { readonly living: Living }
 
