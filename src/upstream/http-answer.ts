@@ -82,7 +82,7 @@ function events(reply: HttpReply, answering: Answering): ReadableStream<Uint8Arr
       bytes += piece.value.length
       if (bytes > UNASKED_BYTES_MAX) throw failure('it does not stop sending')
       seen.push(piece.value)
-      waiting = stream.push(piece.value).filter((event) => event !== '') // an event without data is a sign of life
+      waiting = pushed(stream, piece.value).filter((event) => event !== '') // an event without data is a sign of life
     }
   }
   return new ReadableStream<Uint8Array>({
@@ -118,6 +118,14 @@ function events(reply: HttpReply, answering: Answering): ReadableStream<Uint8Arr
     },
     cancel: () => reply[Symbol.asyncDispose](),
   })
+}
+
+function pushed(stream: EventStream, bytes: Uint8Array): string[] {
+  try {
+    return stream.push(bytes)
+  } catch {
+    throw failure('its stream is not valid UTF-8')
+  }
 }
 
 function isAnswer(message: Json): boolean {
