@@ -40,7 +40,8 @@ export function checkArguments(definition: ToolDefinition, value: JsonObject): v
   if (last === undefined) return
   // A member that may not be there at all is told last by a rule without a name; the one before it has the name.
   const worst = errors.findLast(({ keyword }) => keyword !== 'false') ?? last
-  throw invalid(definition.name, `${last.instanceLocation} breaks the rule ${worst.keywordLocation}: ${worst.error}`)
+  const reason = worst.error.replace(/\.$/, '') // the library writes sentences, and a message of ours ends without a full stop
+  throw invalid(definition.name, `${last.instanceLocation} breaks the rule ${worst.keywordLocation}: ${reason}`)
 }
 
 export type SchemaCost = 'quick' | 'slow' | 'late'

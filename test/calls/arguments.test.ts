@@ -43,3 +43,7 @@ test.each(['http://example.org/a?b=c', 'https://[::1]:8080/', 'ftp://example.org
 test.each(['example.org', 'http://', 'javascript:alert(1)', 'http://a b/', ''])('%j is no url', (text) => {
   expect(() => ask('url', text)).toThrow('breaks the rule')
 })
+
+test('a refusal says which rule is broken, and ends like every message of ours', () => {
+  expect(() => ask('url', 'no url')).toThrow(/ breaks the rule .*[^.]$/)
+})
