@@ -1,0 +1,78 @@
+/** The command, and the watch over inputs that never end. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { transpile } from '../../scripts/instrument.mjs'
+import { ROOT } from '../support/sources.ts'
+import { main } from './main.ts'
+
+async function run(...argv: string[]): Promise<{ code: number; lines: string[]; notes: string[] }> {
+  const lines: string[] = []
+  const notes: string[] = []
+  const code = await main(argv, ROOT, { result: (line) => lines.push(line), note: (line) => notes.push(line) })
+  return { code, lines, notes }
+}
+
+test('"--runs" and "--seed" try so many inputs, and the table tells what came of it', async () => {
+  const { code, lines, notes } = await run('--target', 'chat-frame', '--runs', '50', '--seed', '3', '--dry')
+  expect(code).toBe(0)
+  expect(notes[0]).toBe('fuzz: seed 3')
+  expect(lines[0]).toMatch(/^target +runs +inputs +kept +bytes +edges +steps\/byte +findings$/)
+  expect(lines[1]).toMatch(/^chat-frame +\d+ .* 0$/)
+})
+
+test('"--replay" runs one file, and says whether the property holds for it', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'symbi-fuzz-'))
+  try {
+    const file = join(folder, 'input')
+    writeFileSync(file, '{"a":1}')
+    const { code, lines } = await run('--target', 'strict-json', '--replay', file)
+    expect(code).toBe(0)
+    expect(lines).toEqual(['strict-json: the property holds for these 7 bytes, in 0 steps'])
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+})
+
+test.each([
+  [['--target', 'dreams'], 'there is no target "dreams"'],
+  [['--seconds', 'many'], '"--seconds" takes a whole number'],
+  [['--replay', 'x'], '"--replay" runs one file of one "--target"'],
+  [['--fast'], '--fast'],
+])('%j is not understood, and the targets are told', async (argv, state) => {
+  const { code, lines, notes } = await run(...argv)
+  expect(code).toBe(64)
+  expect(lines).toEqual([])
+  expect(notes[0]).toContain(state)
+  expect(notes[1]).toContain('"strict-json"')
+})
+
+test('an input that does not end is left in a file, and the process ends', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'symbi-fuzz-'))
+  try {
+    const watchdog = readFileSync(join(ROOT, 'test', 'fuzz', 'watchdog.ts'), 'utf8')
+    writeFileSync(join(folder, 'watchdog.mjs'), transpile(watchdog, 'watchdog.ts', null))
+    const program = `
+      import { startWatchdog } from './watchdog.mjs'
+      const watchdog = startWatchdog({ file: 'hung', says: 'it hangs', bytesMax: 16, patienceMs: 100 })
+      watchdog.before(Buffer.from('ends'))
+      watchdog.before(Buffer.from('never ends'))
+      for (;;);
+    `
+    writeFileSync(join(folder, 'program.mjs'), program)
+    const child = spawn(process.execPath, ['program.mjs'], { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] })
+    let said = ''
+    child.stderr.on('data', (chunk) => {
+      said += String(chunk)
+    })
+    const [, signal] = await once(child, 'close')
+    expect(signal).toBe('SIGKILL')
+    expect(said).toContain('it hangs')
+    expect(readFileSync(join(folder, 'hung'), 'utf8')).toBe('never ends')
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+})

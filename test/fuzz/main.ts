@@ -1,0 +1,177 @@
+/**
+ * `npm run fuzz -- [--target NAME]… [--seconds N | --runs N] [--seed S] [--replay FILE] [--dry]`: hunts for inputs that break
+ * the property of a parser. What takes a way of its own joins `test/fuzz/corpus/`; `--dry` leaves that as it is. A finding is
+ * written to `.cache/fuzz-findings`, with the command that runs it again. The exit code is 1 when there was one.
+ */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { inspect, parseArgs } from 'node:util'
+import { distilled, nameOf, readCorpus, writeCorpus } from './corpus.ts'
+import { type FuzzResult, fuzz, runOne } from './fuzzer.ts'
+import type { Target } from './target.ts'
+import { TARGETS } from './targets.ts'
+import { startWatchdog } from './watchdog.ts'
+
+export interface Output {
+  readonly result: (line: string) => void
+  readonly note: (line: string) => void
+}
+
+interface Options {
+  readonly targets: readonly Target[]
+  readonly seconds: number | null
+  readonly runs: number
+  readonly seed: number
+  readonly replay: string | null
+  readonly dry: boolean
+}
+
+/** Resolves with the exit code: 1 with findings, 64 when the arguments are not understood. */
+export async function main(argv: readonly string[], root: string, output: Output): Promise<number> {
+  const options = optionsIn(argv)
+  if (typeof options === 'string') {
+    output.note(`Cannot fuzz: ${options}`)
+    output.note(`hint: The targets are ${TARGETS.map(({ name }) => `"${name}"`).join(', ')}`)
+    return 64
+  }
+  const [first] = options.targets
+  if (options.replay !== null && first !== undefined) return await replay(first, options.replay, output)
+  output.note(`fuzz: seed ${options.seed}`)
+  const rows: Row[] = []
+  for (const target of options.targets) rows.push(await campaign(target, options, root, output))
+  for (const line of table(rows)) output.result(line)
+  return rows.every(({ findings }) => findings === 0) ? 0 : 1
+}
+
+async function campaign(target: Target, options: Options, root: string, output: Output): Promise<Row> {
+  const corpus = join(root, 'test', 'fuzz', 'corpus')
+  const findings = join(root, '.cache', 'fuzz-findings')
+  mkdirSync(findings, { recursive: true })
+  const result = await hunt(target, options, { corpus, findings }, output)
+  for (const { input, error } of result.findings) {
+    const file = join(findings, `${target.name}-${nameOf(input)}`)
+    writeFileSync(file, input)
+    output.note(`fuzz: ${target.name}: ${error instanceof Error ? error.message : String(error)}`)
+    output.note(`fuzz: ${target.name}: ${input.length} bytes, ${again(target, file)}`)
+  }
+  const kept = options.dry ? [] : await distilled(target, result.corpus)
+  if (!options.dry) writeCorpus(corpus, target.name, kept)
+  return rowOf(target, result, kept)
+}
+
+async function hunt(
+  target: Target,
+  { seed, runs, seconds }: Options,
+  places: { readonly corpus: string; readonly findings: string },
+  output: Output,
+): Promise<FuzzResult> {
+  const hung = join(places.findings, `${target.name}-hung`)
+  const says = `fuzz: ${target.name}: an input does not end; ${again(target, hung)}`
+  const watchdog = startWatchdog({ file: hung, says, bytesMax: target.bytesMax })
+  const end = seconds === null ? Number.POSITIVE_INFINITY : performance.now() + seconds * 1000
+  let told = performance.now()
+  try {
+    return await fuzz(target, {
+      seed,
+      kept: readCorpus(places.corpus, target.name).map(({ input }) => input),
+      runs,
+      isOver: () => performance.now() >= end,
+      before: watchdog.before,
+      progress: (state) => {
+        if (performance.now() - told < 5000) return
+        told = performance.now()
+        output.note(`fuzz: ${target.name}: ${state.runs} runs, ${state.corpus.length} inputs, ${state.edges} edges`)
+      },
+    })
+  } finally {
+    await watchdog.stop()
+  }
+}
+
+/** Runs one file, and shows all that is known of what it breaks. */
+async function replay(target: Target, file: string, output: Output): Promise<number> {
+  const input = readFileSync(file)
+  await using opened = await target.open()
+  try {
+    const { steps } = await runOne(target, opened, input)
+    output.result(`${target.name}: the property holds for these ${input.length} bytes, in ${steps} steps`)
+    return 0
+  } catch (error) {
+    output.result(`${target.name}: ${target.property}\n${inspect(error)}`)
+    return 1
+  }
+}
+
+function again(target: Target, file: string): string {
+  return `run it again with: npm run fuzz -- --target ${target.name} --replay ${relative(process.cwd(), file)}`
+}
+
+interface Row {
+  readonly target: string
+  readonly runs: number
+  readonly inputs: number
+  readonly kept: number
+  readonly bytes: number
+  readonly edges: number
+  readonly stepsPerByte: number
+  readonly findings: number
+}
+
+function rowOf({ name }: Target, result: FuzzResult, kept: readonly Uint8Array[]): Row {
+  return {
+    target: name,
+    runs: result.runs,
+    inputs: result.corpus.length,
+    kept: kept.length,
+    bytes: kept.reduce((sum, { length }) => sum + length, 0),
+    edges: result.edges,
+    stepsPerByte: Math.ceil(result.stepsPerByte),
+    findings: result.findings.length,
+  }
+}
+
+function table(rows: readonly Row[]): readonly string[] {
+  const cells = rows.map((row) => Object.values(row).map(String))
+  const lines = [['target', 'runs', 'inputs', 'kept', 'bytes', 'edges', 'steps/byte', 'findings'], ...cells]
+  const widths = lines[0]?.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0))) ?? []
+  return lines.map((line) =>
+    line.map((cell, at) => (at === 0 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0))).join('  '),
+  )
+}
+
+/** Or what is wrong with the arguments. */
+function optionsIn(argv: readonly string[]): Options | string {
+  const whole = (given: string | undefined): number | null =>
+    given !== undefined && /^\d{1,12}$/.test(given) ? Number(given) : null
+  try {
+    const { values } = parseArgs({
+      args: [...argv],
+      options: {
+        target: { type: 'string', multiple: true },
+        seconds: { type: 'string' },
+        runs: { type: 'string' },
+        seed: { type: 'string' },
+        replay: { type: 'string' },
+        dry: { type: 'boolean' },
+      },
+    })
+    const names = values.target ?? TARGETS.map(({ name }) => name)
+    const stranger = names.find((name) => !TARGETS.some((target) => target.name === name))
+    if (stranger !== undefined) return `there is no target "${stranger}"`
+    if (values.replay !== undefined && names.length !== 1) return '"--replay" runs one file of one "--target"'
+    for (const name of ['seconds', 'runs', 'seed'] as const) {
+      if (values[name] !== undefined && whole(values[name]) === null) return `"--${name}" takes a whole number`
+    }
+    const seconds = whole(values.seconds) ?? (values.runs === undefined ? 30 : null)
+    return {
+      targets: TARGETS.filter(({ name }) => names.includes(name)),
+      seconds,
+      runs: whole(values.runs) ?? Number.MAX_SAFE_INTEGER,
+      seed: whole(values.seed) ?? Date.now() % 1_000_000,
+      replay: values.replay ?? null,
+      dry: values.dry ?? false,
+    }
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+}
