@@ -130,6 +130,10 @@ export const anthropicStream: Target = {
       close(1),
       ...stop('tool_use'),
     ),
+    // over several lines, each with the line end of old
+    named(message, open(0, { type: 'text', text: 'x' }), close(0), ...stop('end_turn'))
+      .replaceAll(',"', ',\ndata: "')
+      .replaceAll('\n', '\r\n'),
     named(message, ...stop('max_tokens')),
     named(message, ...stop('refusal')),
     named({ type: 'error', error: { type: 'overloaded_error', message: 'x' } } as { type: string }),

@@ -1,6 +1,6 @@
 /** The strict JSON reader, which stands behind every other door: what it takes means the same to every reader. */
 import fc from 'fast-check'
-import { canonical, digestOfCanonical, isFault, readJson, readJsonMembers } from '../../../src/core/index.ts'
+import { canonical, digestOfCanonical, isFault, type Json, readJson, readJsonMembers } from '../../../src/core/index.ts'
 import { answer, must, plain, pure, type Target } from '../target.ts'
 
 const BOUNDS = { depthMax: 64, bytesMax: 4096 }
@@ -8,7 +8,7 @@ const BOUNDS = { depthMax: 64, bytesMax: 4096 }
 export const strictJson: Target = {
   name: 'strict-json',
   property:
-    'what is read is what JSON.parse reads, its canonical text reads as the same value and has the same digest, and what is refused is INVALID_JSON or PAYLOAD_TOO_LARGE',
+    'what is read is what JSON.parse reads and names nothing twice, its canonical text reads as the same value and has the same digest, and what is refused is INVALID_JSON or PAYLOAD_TOO_LARGE',
   seeds: [
     '{"a":[1,-2.5e3,true,false,null,"\\u00e9\\ud83d\\ude00\\n"],"b":{"c":{}}}',
     '"\\ud800"',
@@ -48,6 +48,7 @@ function check(input: Uint8Array): void {
   plain(read.value)
   const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(input)
   must(canonical(JSON.parse(text)) === canonical(read.value), 'JSON.parse reads the same value')
+  must(namesIn(text) === membersIn(read.value), 'no name stands twice in one object')
   const written = canonical(read.value)
   const again = readJson(written, { depthMax: BOUNDS.depthMax })
   must(canonical(again) === written, 'canonical text reads as itself')
@@ -58,4 +59,15 @@ function check(input: Uint8Array): void {
     const member = (value as Record<string, unknown>)[name]
     must(canonical(JSON.parse(text.slice(start, end))) === canonical(member), 'the span of a member is its text')
   }
+}
+
+/** Strings of a JSON text with a colon behind them. */
+function namesIn(text: string): number {
+  return [...text.matchAll(/"(?:[^"\\]|\\.)*"(\s*:)?/g)].filter(([, colon]) => colon !== undefined).length
+}
+
+function membersIn(value: Json): number {
+  if (typeof value !== 'object' || value === null) return 0
+  const inner = Object.values(value).reduce((sum: number, member) => sum + membersIn(member), 0)
+  return Array.isArray(value) ? inner : inner + Object.keys(value).length
 }
