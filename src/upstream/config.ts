@@ -116,7 +116,7 @@ function parsed(text: string, place: string): Record<string, unknown> {
     return parse(text, { unsafeKeyBehaviour: 'throw', maxDepth: 16 })
   } catch (cause) {
     if (!(cause instanceof TomlError)) throw unusable(place, null, 'it cannot be read', cause)
-    const [reason = ''] = cause.message.replace(/^Invalid TOML document: /, '').split('\n')
+    const [reason = ''] = cause.message.replace(/^Invalid TOML document: /, '').split(/\.?\n/)
     throw unusable(place, cause.line, reason, cause)
   }
 }

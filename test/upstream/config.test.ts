@@ -150,3 +150,8 @@ describe('what is refused is named with its line', () => {
     expect(() => read(text)).toThrow('33 servers are more than 32')
   })
 })
+
+test('what the reader of TOML says is told without its full stop', () => {
+  const nested = `n=${'{o='.repeat(20)}`
+  expect(() => read(nested)).toThrow(/^Cannot use "mcp-config.toml": line 1: .*[^.]$/)
+})

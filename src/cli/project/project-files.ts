@@ -79,7 +79,7 @@ async function parseToml(text: string): Promise<Record<string, unknown>> {
     return parse(text, { unsafeKeyBehaviour: 'throw', maxDepth: 32 })
   } catch (cause) {
     if (!(cause instanceof TomlError)) throw unusable('it cannot be read', cause)
-    const [reason = ''] = cause.message.replace(/^Invalid TOML document: /, '').split('\n')
+    const [reason = ''] = cause.message.replace(/^Invalid TOML document: /, '').split(/\.?\n/)
     throw unusable(`line ${cause.line}, column ${cause.column}: ${reason}`, cause)
   }
 }
