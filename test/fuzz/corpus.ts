@@ -33,22 +33,31 @@ export function readCorpus(root: string, target: string): readonly Kept[] {
   return names.sort().map((name) => ({ name, input: readFileSync(join(folder, name)) }))
 }
 
-/** The fewest and smallest inputs that take all ways, within the bounds of a corpus. */
+/** Few inputs that take all ways between them, within the bounds of a corpus: each time the one that adds most, and is small. */
 export async function distilled(target: Target, inputs: readonly Uint8Array[]): Promise<readonly Uint8Array[]> {
   await using opened = await target.open()
-  const taken = new Set<number>()
+  const left: { readonly input: Uint8Array; edges: readonly number[] }[] = []
+  for (const input of [...inputs].sort((one, other) => one.length - other.length)) {
+    left.push({ input, edges: (await runOne(target, opened, input)).edges })
+  }
   const kept: Uint8Array[] = []
   let bytes = 0
-  for (const input of [...inputs].sort((left, right) => left.length - right.length)) {
-    if (kept.length >= FILES_MAX || bytes + input.length > BYTES_MAX) break
-    const { edges } = await runOne(target, opened, input)
-    if (edges.every((edge) => taken.has(edge))) continue
-    for (const edge of edges) taken.add(edge)
-    kept.push(input)
-    bytes += input.length
+  while (kept.length < FILES_MAX) {
+    const best = left.reduce((most, one) => (one.edges.length > most.edges.length ? one : most), {
+      input: NONE,
+      edges: [],
+    })
+    if (best.edges.length === 0) break
+    const taken = new Set(best.edges)
+    for (const one of left) one.edges = one.edges.filter((edge) => !taken.has(edge))
+    if (bytes + best.input.length > BYTES_MAX) continue
+    kept.push(best.input)
+    bytes += best.input.length
   }
   return kept
 }
+
+const NONE = new Uint8Array()
 
 /** Puts these inputs in place of those that are there; what was found stays. */
 export function writeCorpus(root: string, target: string, inputs: readonly Uint8Array[]): void {

@@ -152,7 +152,7 @@ test('a Fault with a code of the table is an answer, and a polluted value is a v
   expect(() => plain({ a: [new (class {})()] })).toThrow(Violation)
 })
 
-test('a corpus keeps the smallest inputs that take all ways, and what was found for ever', async () => {
+test('a corpus keeps few and small inputs that take all ways, and what was found for ever', async () => {
   const root = mkdtempSync(join(tmpdir(), 'symbi-corpus-'))
   try {
     writeCorpus(root, 'planted', [Buffer.from('abc')])
@@ -160,7 +160,7 @@ test('a corpus keeps the smallest inputs that take all ways, and what was found 
     const target = targetOf((input) => void counted.parse(input))
     const inputs = ['abcd', 'S', 'Sa', 'SY', 'SYa', 'SYM', 'a'].map((text) => Buffer.from(text))
     const kept = await counting(() => distilled(target, inputs))
-    expect(kept.map(String)).toEqual(['S', 'a', 'SY', 'SYM'])
+    expect(kept.map(String).sort()).toEqual(['S', 'SY', 'SYM', 'a'])
     writeCorpus(root, 'planted', kept)
     expect(readdirSync(join(root, 'planted'))).toHaveLength(5)
     expect(readCorpus(root, 'planted').map(({ name }) => name)).toContain('found-x')
