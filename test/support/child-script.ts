@@ -5,32 +5,18 @@ import { rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { build } from 'vite'
+import { bundle } from '../../scripts/bundle.mjs'
+import { BRIEF } from './brief.ts'
+
+export { BRIEF } from './brief.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-
-/**
- * For processes that live for a second: V8 runs them with its first compilers only. What the optimising ones would cost, of
- * which most goes to the policy engine, is a third of such a process, and it ends before it gets any of that back.
- */
-export const BRIEF: readonly string[] = ['--liftoff-only', '--no-opt']
 
 /** Bundles a TypeScript file of `test/` below this clone, where its packages are found, and gives the path to run. */
 export async function bundled(script: string): Promise<string> {
   const name = basename(script, '.ts')
   const outDir = join(ROOT, '.cache/children', `${name}-${process.pid}`)
-  await build({
-    root: ROOT,
-    configFile: false,
-    logLevel: 'silent',
-    build: {
-      ssr: join(ROOT, script),
-      outDir,
-      target: 'node20',
-      minify: false,
-      rollupOptions: { output: { entryFileNames: `${name}.mjs` } },
-    },
-  })
+  await bundle([join(ROOT, script)], outDir)
   process.once('exit', () => rmSync(outDir, { recursive: true, force: true }))
   return join(outDir, `${name}.mjs`)
 }

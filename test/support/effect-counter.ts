@@ -1,13 +1,12 @@
-/** The process that counts effects, and what it has counted so far: `e2e/children/effect-counter.mjs` says how to ask it. */
+/** A process that counts effects, and what it has counted so far: `e2e/children/effect-counter.mjs` says how to ask it. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { ROOT } from './sources.ts'
+import { fileURLToPath } from 'node:url'
 
 export interface EffectCounter extends AsyncDisposable {
   readonly origin: string
-  /** Method and path of every request, in the order in which they came. */
+  /** What it printed of every request, in the order in which they came: method and path, unless its script says more. */
   readonly counted: readonly string[]
   /** Resolves when a request for the path was counted. */
   seen(path: string): Promise<void>
@@ -17,9 +16,9 @@ export interface EffectCounter extends AsyncDisposable {
   end(): Promise<number>
 }
 
-export async function effectCounter(): Promise<EffectCounter> {
-  const script = join(ROOT, 'test/e2e/children/effect-counter.mjs')
-  const child = spawn(process.execPath, [script], { stdio: ['pipe', 'pipe', 'inherit'] })
+/** Another script counts in its own way, as long as it prints its port, a line an effect, and at the end "counted" and how many. */
+export async function effectCounter(script = countingScript(), given: readonly string[] = []): Promise<EffectCounter> {
+  const child = spawn(process.execPath, [script, ...given], { stdio: ['pipe', 'pipe', 'inherit'] })
   const gone = once(child, 'exit')
   const counted: string[] = []
   const watchers = new Set<() => void>()
@@ -58,3 +57,5 @@ export async function effectCounter(): Promise<EffectCounter> {
     },
   }
 }
+
+const countingScript = (): string => fileURLToPath(new URL('../e2e/children/effect-counter.mjs', import.meta.url))

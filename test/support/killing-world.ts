@@ -1,6 +1,7 @@
 /**
- * The real World, in a process that ends itself without a word at the n-th write to a journal or a claim: before it, in the
- * middle of its bytes, or right after they were synced and before anybody was told. Journals and claims alone end in `.jsonl`.
+ * The real World, in a process that ends itself without a word at the n-th write: before it, in the middle of its bytes, or
+ * right after they were synced and before anybody was told. Journals and claims alone end in `.jsonl`; whoever wants more
+ * watches everything that survives the process: the bytes of every file, and every name that is made, moved or removed.
  */
 import { basename } from 'node:path'
 import { type Files, nodeWorld, type OpenFile, type World } from '../../src/world/index.ts'
@@ -13,33 +14,63 @@ export interface KillPoint {
   readonly moment: Moment
 }
 
+export interface Write {
+  /** `name`: a name was made, moved or removed. It has no middle. */
+  readonly kind: 'bytes' | 'name'
+  /** Of the file. */
+  readonly name: string
+}
+
 export interface KillingWorld extends World {
+  readonly done: readonly Write[]
   /** The files that were written to, by name, one entry a write. */
   readonly writes: readonly string[]
 }
 
 /** Without a point it only counts. */
-export function killingWorld(point: KillPoint | null): KillingWorld {
+export function killingWorld(point: KillPoint | null, watched: 'lines' | 'everything' = 'lines'): KillingWorld {
   const real = nodeWorld()
-  const writes: string[] = []
+  const done: Write[] = []
+  const isDue = (kind: Write['kind'], path: string): boolean => {
+    done.push({ kind, name: basename(path) })
+    return done.length === point?.nth
+  }
   const append = async (file: OpenFile, path: string, bytes: Uint8Array): Promise<void> => {
-    writes.push(basename(path))
-    if (point === null || writes.length !== point.nth) return await file.append(bytes)
-    if (point.moment === 'before') return await dead()
-    await file.append(point.moment === 'torn' ? bytes.subarray(0, tornAt(bytes)) : bytes)
+    if (!isDue('bytes', path)) return await file.append(bytes)
+    if (point?.moment === 'before') return await dead()
+    await file.append(point?.moment === 'torn' ? bytes.subarray(0, tornAt(bytes)) : bytes)
     await file.syncData()
     await dead()
   }
+  const isWatched = (path: string): boolean => watched === 'everything' || path.endsWith('.jsonl')
   const wrap = (file: OpenFile | null, path: string): OpenFile | null => {
-    if (file === null || !path.endsWith('.jsonl')) return file
+    if (file === null || !isWatched(path)) return file
     return { ...file, append: (bytes) => append(file, path, bytes), [Symbol.asyncDispose]: () => file.close() }
   }
-  const files: Files = {
-    ...real.files,
-    open: async (path, how) => wrap(await real.files.open(path, how), path),
-    create: async (path, mode, appends) => wrap(await real.files.create(path, mode, appends), path),
+  const named = async <T>(path: string, work: () => Promise<T>): Promise<T> => {
+    if (watched === 'lines' || !isDue('name', path)) return await work()
+    if (point?.moment === 'before') return await dead()
+    await work()
+    return await dead()
   }
-  return { ...real, files, writes }
+  const { files: inner } = real
+  const files: Files = {
+    ...inner,
+    open: async (path, how) => wrap(await inner.open(path, how), path),
+    create: async (path, mode, appends) => wrap(await named(path, () => inner.create(path, mode, appends)), path),
+    mkdir: (path, mode) => named(path, () => inner.mkdir(path, mode)),
+    link: (existing, fresh) => named(fresh, () => inner.link(existing, fresh)),
+    rename: (from, to) => named(to, () => inner.rename(from, to)),
+    unlink: (path) => named(path, () => inner.unlink(path)),
+  }
+  return {
+    ...real,
+    files,
+    done,
+    get writes() {
+      return done.map(({ name }) => name)
+    },
+  }
 }
 
 const NEWLINE = 0x0a

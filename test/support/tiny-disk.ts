@@ -10,6 +10,8 @@ import { join } from 'node:path'
 export interface TinyDisk extends Disposable {
   readonly path: string
   remountReadOnly(): void
+  /** Makes it larger, or smaller as far as its files allow. */
+  resize(kib: number): void
 }
 
 /** Null when `tinyDisk` works here, or the reason why it does not. */
@@ -24,9 +26,8 @@ export function whyNoTinyDisk(): string | null {
   }
 }
 
-/** A mounted disk of `kib` KiB, mode 0700. Its owner disposes of it. */
-export function tinyDisk(kib: number): TinyDisk {
-  const path = mkdtempSync(join(tmpdir(), 'symbi-disk-'))
+/** A mounted disk of `kib` KiB, mode 0700, over an empty folder, which goes with it. Its owner disposes of it. */
+export function tinyDisk(kib: number, path = mkdtempSync(join(tmpdir(), 'symbi-disk-'))): TinyDisk {
   try {
     execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${kib}k,mode=0700`, 'tmpfs', path], { stdio: 'pipe' })
   } catch (error) {
@@ -36,6 +37,7 @@ export function tinyDisk(kib: number): TinyDisk {
   return {
     path,
     remountReadOnly: () => void execFileSync('mount', ['-o', 'remount,ro', path], { stdio: 'pipe' }),
+    resize: (wanted) => void execFileSync('mount', ['-o', `remount,size=${wanted}k`, path], { stdio: 'pipe' }),
     [Symbol.dispose]: () => {
       execFileSync('umount', ['-l', path], { stdio: 'pipe' })
       rmdirSync(path)
