@@ -4,7 +4,7 @@
  * that fail. The seed decides the order, the ids and the random moments; how processes run side by side it cannot decide.
  */
 import type { KillPoint, Moment, Write } from '../support/killing-world.ts'
-import { type DiskFault, diskFaults } from './disks.ts'
+import { type DiskFault, diskFaults, FULL } from './disks.ts'
 import { isBroken } from './judge.ts'
 import { Chain, type Death, type Ended, type Lab, liveAndDie } from './life.ts'
 import { SCENARIOS, type Scenario } from './scenarios.ts'
@@ -22,15 +22,19 @@ export interface Campaign {
   readonly abreast: number
 }
 
+export type Counted = Pick<Ended, 'writes' | 'syncs' | 'pages'>
+
 export interface Result {
   /** How many writes and syncs each scenario has. */
-  readonly counted: ReadonlyMap<Scenario, { readonly writes: readonly Write[]; readonly syncs: number }>
+  readonly counted: ReadonlyMap<Scenario, Counted>
   readonly kills: number
   readonly faults: number
   /** Points of the first pass that were not visited, for lack of kills or of time. */
   readonly unvisited: number
   /** Processes that had come to their end before they came to their point. */
   readonly missed: number
+  /** Different writes that found the small disk full. */
+  readonly foundFull: number
   /** Kills after which a person had to remove a file, as a hint said. */
   readonly byHand: number
   readonly timeUp: boolean
@@ -49,6 +53,7 @@ export async function campaign(lab: Lab, dice: Dice, wanted: Campaign, { note, t
   const endMs = started + wanted.minutes * 60_000
   const isTimeUp = (): boolean => performance.now() >= endMs
   const totals = { kills: 0, faults: 0, missed: 0, byHand: 0, lives: 0 }
+  const foundFull = new Set<string>()
   let broken = false
   const take = (death: Death, moment: string, ended: Ended): void => {
     totals.lives += 1
@@ -57,6 +62,7 @@ export async function campaign(lab: Lab, dice: Dice, wanted: Campaign, { note, t
     totals.kills += ends.kills
     totals.faults += ends.faults
     if (death.point !== null && !ended.killed) totals.missed += 1
+    if (moment === FULL) for (const nth of failedIn(ended.writes)) foundFull.add(`${death.scenario} ${nth}`)
     tally.add(death.scenario, moment, ends, ended)
     if (!isBroken(ended.verdict)) return
     broken = true
@@ -64,7 +70,7 @@ export async function campaign(lab: Lab, dice: Dice, wanted: Campaign, { note, t
     for (const objection of ended.verdict.objections) note(`BROKEN, ${death.scenario}, ${point}: ${objection}`)
   }
 
-  const counted = new Map<Scenario, { writes: readonly Write[]; syncs: number }>()
+  const counted = new Map<Scenario, Counted>()
   {
     await using chain = new Chain(lab.script)
     for (const scenario of wanted.scenarios) {
@@ -99,7 +105,15 @@ export async function campaign(lab: Lab, dice: Dice, wanted: Campaign, { note, t
       take(fault.death, fault.moment, await liveAndDie(lab, chain, fault.death))
     }
   })
-  return { counted, ...totals, unvisited: points.length, timeUp: isTimeUp(), broken, skipped }
+  return {
+    counted,
+    ...totals,
+    unvisited: points.length,
+    foundFull: foundFull.size,
+    timeUp: isTimeUp(),
+    broken,
+    skipped,
+  }
 }
 
 /** A life that nothing happens to. */
@@ -112,6 +126,9 @@ async function abreast(count: number, lab: Lab, work: (chain: Chain) => Promise<
   })
   await Promise.all(workers)
 }
+
+const failedIn = (writes: readonly Write[]): readonly number[] =>
+  writes.flatMap(({ failed }, index) => (failed === true ? [index + 1] : []))
 
 type Kill = Death & { readonly point: KillPoint }
 

@@ -92,7 +92,7 @@ export async function toolClient(
   const raw = new RawClient((text) => void stdin.write(text))
   const listen = (chunk: Buffer): void => raw.heard(String(chunk))
   stdout.on('data', listen)
-  child.process.once('exit', () => raw.gone())
+  void child.heard((message) => 'ended' in message).then(() => raw.gone())
   await raw.greet()
   let count = 0
   const call = async (path: string, meta: object): Promise<ToolAnswer> => {

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { tinyDisk, whyNoTinyDisk } from '../support/tiny-disk.ts'
 import type { Result } from './campaign.ts'
-import type { Death } from './life.ts'
+import type { Death, PagesUsed } from './life.ts'
 import type { Scenario } from './scenarios.ts'
 import { type Dice, shuffled } from './seed.ts'
 
@@ -17,6 +17,8 @@ export interface DiskFault {
   readonly death: Death
   readonly moment: string
 }
+
+export const FULL = 'ENOSPC'
 
 /** Of all of them, at most `count`, in an order of chance. */
 export function diskFaults(
@@ -30,30 +32,33 @@ export function diskFaults(
   if (noDisk !== null) skipped.push(`ENOSPC on a small disk: ${noDisk}`)
   const preload = interposer()
   if (preload === null) skipped.push('EIO from the system: there is no C compiler, or this is not Linux')
-  const all = [...counted].flatMap(([scenario, { syncs }]) => [
+  const all = [...counted].flatMap(([scenario, { syncs, pages }]) => [
     ...range(syncs).flatMap((nth) => [
       { moment: 'EIO, early', death: { scenario, point: null, failure: { nth, late: false } } },
       { moment: 'EIO, late', death: { scenario, point: null, failure: { nth, late: true } } },
     ]),
     ...(preload === null ? [] : range(syncs).map((nth) => reallyFailing(scenario, nth, preload))),
-    ...(noDisk === null ? SIZES_KIB.map((kib) => full(scenario, kib)) : []),
+    ...(noDisk === null ? sizesFor({ pages }).map((kib) => full(scenario, kib)) : []),
   ])
   return { faults: shuffled(dice, all).slice(0, count), skipped }
 }
 
 const range = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index + 1)
 
-/** A page each: the project's own files take the first few, and with the last ones everything has room. */
 const PAGE_KIB = 4
-const SIZES_KIB = range(24).map((pages) => (pages + 6) * PAGE_KIB)
 const AMPLE_KIB = 4096
+
+/** From a disk that holds the project and nothing more, page by page, to one where everything has room. */
+function sizesFor({ pages }: { readonly pages: PagesUsed }): readonly number[] {
+  return range(pages.after - pages.before + 1).map((more) => (pages.before + more) * PAGE_KIB)
+}
 
 function full(scenario: Scenario, kib: number): DiskFault {
   const around = (project: string) => {
     const disk = tinyDisk(kib, project)
     return { mended: () => disk.resize(AMPLE_KIB), removed: () => disk[Symbol.dispose]() }
   }
-  return { moment: 'ENOSPC', death: { scenario, point: null, around } }
+  return { moment: FULL, death: { scenario, point: null, around } }
 }
 
 function reallyFailing(scenario: Scenario, nth: number, preload: string): DiskFault {
@@ -81,7 +86,7 @@ static int synced(int fd) {
   int flags = fcntl(fd, F_GETFL);
   return flags != -1 && (flags & O_DSYNC) != 0;
 }
-#define REAL(type, name) static type real; if (real == NULL) real = (type)dlsym(RTLD_NEXT, name)
+#define REAL(type, name) static __typeof__(type) real; if (real == NULL) real = (type)dlsym(RTLD_NEXT, name)
 #define ANSWER(fd, call) do { int last = due(); ssize_t done = (call); if (last) { errno = EIO; return -1; } return done; } while (0)
 int fdatasync(int fd) {
   REAL(int (*)(int), "fdatasync");

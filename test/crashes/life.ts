@@ -2,7 +2,7 @@
  * One life: a project of its own, a process that works on it and dies, a witness of what it did, the next process that is asked
  * about it, and the verdict over all of that.
  */
-import { mkdirSync, realpathSync, rmSync, unlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, realpathSync, rmSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { EffectCounter } from '../support/effect-counter.ts'
 import type { KillPoint, Write } from '../support/killing-world.ts'
@@ -14,7 +14,7 @@ import { startWorker, type Worker } from './processes.ts'
 import { AGENT, DOORS, idsNeeded, type Scenario, type Work, workOf } from './scenarios.ts'
 
 /** Nothing here takes this long; what does is stuck, and that is said. */
-const STUCK_MS = 30_000
+const STUCK_MS = 60_000
 
 export interface Lab {
   /** The folder of all projects. */
@@ -43,8 +43,15 @@ export interface Ended {
   /** When it came to its end. */
   readonly writes: readonly Write[]
   readonly syncs: number
+  readonly pages: PagesUsed
   /** How often a person had to remove a file before the project could be opened. */
   readonly byHand: number
+}
+
+/** Of 4 KiB, as a disk in memory gives them to the files of the project: before the life, and after it. */
+export interface PagesUsed {
+  readonly before: number
+  readonly after: number
 }
 
 /** A process that is loaded and waits: it answers for the dead, and lives and dies next. */
@@ -79,6 +86,7 @@ export async function liveAndDie(lab: Lab, chain: Chain, death: Death): Promise<
   const around = death.around?.(project)
   try {
     furnish(project, scenario)
+    const pagesBefore = pagesIn(project)
     const ids = Array.from({ length: idsNeeded(scenario) }, () => lab.uuid())
     const work = workOf(scenario, tag, ids)
     const { origin } = lab.witness
@@ -90,6 +98,7 @@ export async function liveAndDie(lab: Lab, chain: Chain, death: Death): Promise<
     const end = child.said.find((message) => 'ended' in message)
     await child.kill()
     const effects = await effectsOf(lab, tag)
+    const pages = { before: pagesBefore, after: pagesIn(project) }
     around?.mended()
     const before = digestsOf(project)
     const again: Errand = { ...errand, role: 'again', point: null, failure: null, handles: told.handles }
@@ -110,7 +119,13 @@ export async function liveAndDie(lab: Lab, chain: Chain, death: Death): Promise<
       changed: [...before].flatMap(([name, digest]) => (after.get(name) === digest ? [] : [name])),
       troubles,
     })
-    return { verdict, killed, byHand, ...(end !== undefined && 'ended' in end ? end.ended : { writes: [], syncs: 0 }) }
+    return {
+      verdict,
+      killed,
+      byHand,
+      pages,
+      ...(end !== undefined && 'ended' in end ? end.ended : { writes: [], syncs: 0 }),
+    }
   } finally {
     around?.removed()
     rmSync(project, { recursive: true, force: true })
@@ -120,6 +135,15 @@ export async function liveAndDie(lab: Lab, chain: Chain, death: Death): Promise<
 function makeProject(base: string, tag: string): string {
   mkdirSync(join(base, tag), { mode: 0o700 })
   return realpathSync(join(base, tag))
+}
+
+const PAGE_BYTES = 4096
+
+function pagesIn(project: string): number {
+  const names = readdirSync(project, { recursive: true, encoding: 'utf8' })
+  return names
+    .map((name) => statSync(join(project, name)))
+    .reduce((pages, facts) => pages + (facts.isFile() ? Math.ceil(facts.size / PAGE_BYTES) : 0), 0)
 }
 
 function furnish(project: string, scenario: Scenario): void {

@@ -56,16 +56,14 @@ export async function main(argv: readonly string[], scripts: Scripts, output: Ou
   }
 }
 
-function verdictLine(
-  broken: boolean,
-  { kills, faults, unvisited, missed, byHand, timeUp }: Result,
-  seed: number,
-): string {
+function verdictLine(broken: boolean, result: Result, seed: number): string {
+  const { kills, faults, unvisited, missed, byHand, timeUp, foundFull } = result
   const left = unvisited === 0 ? 'every moment of every write visited' : `${unvisited} moments not visited`
   return [
     `verdict: ${broken ? 'BROKEN' : 'no law was broken'}`,
     `${kills} kills`,
     `${faults} failing disks`,
+    `${foundFull} different writes found a full one`,
     left,
     `${missed} came to their end before their moment`,
     `${byHand} starts needed a person`,

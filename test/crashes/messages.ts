@@ -37,7 +37,8 @@ export type FromChild =
   | { readonly serving: string }
   | { readonly opened: { readonly id: string; readonly run: string } }
   | { readonly answered: { readonly id: string; readonly answer: Answer } }
-  | { readonly approved: string }
+  /** `problem`: the decision could not be kept. */
+  | { readonly approved: string; readonly problem: string | null }
   /** An approval of an earlier life was presented, and this came of it. */
   | { readonly presented: string }
   | { readonly failed: string; readonly leftover: string | null }

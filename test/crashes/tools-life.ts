@@ -56,8 +56,11 @@ async function serveClient({ world, say, heard }: Life, session: ToolSession, qu
   while (!over) {
     const message = await Promise.race([heard(), served.then(() => null)])
     if (message === null || !('approve' in message)) break
-    await queue.resolve(message.approve, { decision: 'approve' }, APPROVER)
-    say({ approved: message.approve })
+    const problem = await queue.resolve(message.approve, { decision: 'approve' }, APPROVER).then(
+      () => null,
+      (error: unknown) => String(error),
+    )
+    say({ approved: message.approve, problem })
   }
   await served
   await broker.end()

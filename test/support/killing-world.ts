@@ -19,6 +19,8 @@ export interface Write {
   readonly kind: 'bytes' | 'name'
   /** Of the file. */
   readonly name: string
+  /** The system did not carry it out. */
+  failed?: true
 }
 
 export interface KillingWorld extends World {
@@ -35,8 +37,18 @@ export function killingWorld(point: KillPoint | null, watched: 'lines' | 'everyt
     done.push({ kind, name: basename(path) })
     return done.length === point?.nth
   }
+  /** What fails is told, and marked. */
+  const carriedOut = async <T>(work: () => Promise<T>): Promise<T> => {
+    const write = done.at(-1)
+    try {
+      return await work()
+    } catch (error) {
+      if (write !== undefined) write.failed = true
+      throw error
+    }
+  }
   const append = async (file: OpenFile, path: string, bytes: Uint8Array): Promise<void> => {
-    if (!isDue('bytes', path)) return await file.append(bytes)
+    if (!isDue('bytes', path)) return await carriedOut(() => file.append(bytes))
     if (point?.moment === 'before') return await dead()
     await file.append(point?.moment === 'torn' ? bytes.subarray(0, tornAt(bytes)) : bytes)
     await file.syncData()
@@ -48,7 +60,8 @@ export function killingWorld(point: KillPoint | null, watched: 'lines' | 'everyt
     return { ...file, append: (bytes) => append(file, path, bytes), [Symbol.asyncDispose]: () => file.close() }
   }
   const named = async <T>(path: string, work: () => Promise<T>): Promise<T> => {
-    if (watched === 'lines' || !isDue('name', path)) return await work()
+    if (watched === 'lines') return await work()
+    if (!isDue('name', path)) return await carriedOut(work)
     if (point?.moment === 'before') return await dead()
     await work()
     return await dead()
