@@ -33,6 +33,8 @@ export interface Result {
   readonly unvisited: number
   /** Processes that had come to their end before they came to their point. */
   readonly missed: number
+  /** Unresolved ids behind which nothing had begun. */
+  readonly unbegun: number
   /** Different writes that found the small disk full. */
   readonly foundFull: number
   /** Kills after which a person had to remove a file, as a hint said. */
@@ -52,12 +54,13 @@ export async function campaign(lab: Lab, dice: Dice, wanted: Campaign, { note, t
   const started = performance.now()
   const endMs = started + wanted.minutes * 60_000
   const isTimeUp = (): boolean => performance.now() >= endMs
-  const totals = { kills: 0, faults: 0, missed: 0, byHand: 0, lives: 0 }
+  const totals = { kills: 0, faults: 0, missed: 0, byHand: 0, unbegun: 0, lives: 0 }
   const foundFull = new Set<string>()
   let broken = false
   const take = (death: Death, moment: string, ended: Ended): void => {
     totals.lives += 1
     totals.byHand += ended.byHand
+    totals.unbegun += ended.verdict.unbegun
     const ends = { kills: ended.killed ? 1 : 0, faults: death.point === null && moment !== ALONE ? 1 : 0 }
     totals.kills += ends.kills
     totals.faults += ends.faults

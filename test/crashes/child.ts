@@ -42,7 +42,7 @@ async function lead(errand: Errand): Promise<void> {
   try {
     await { chat: chatLife, run: runLife, tools: toolsLife }[DOORS[errand.scenario]](life)
   } catch (error) {
-    say({ failed: String(error), leftover: leftoverIn(error) })
+    say({ failed: String(error) })
   }
   say({ ended: { writes: killing.done, syncs: world.count('syncData') } })
 }
@@ -60,12 +60,6 @@ async function chatLife({ errand: { project, origin }, world, say, heard }: Life
   say({ serving: `${service.server.chatUrl}?token=child` })
   await heard()
   await service.close({ drainMs: 0 })
-}
-
-/** The second name of a key whose maker died between two steps; its hint asks a person to remove it. */
-function leftoverIn(error: unknown): string | null {
-  const facts = (error as { readonly facts?: { readonly leftover?: unknown } }).facts
-  return typeof facts?.leftover === 'string' ? facts.leftover : null
 }
 
 process.on('message', (message: ToChild) => {

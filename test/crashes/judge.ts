@@ -53,6 +53,8 @@ export interface Verdict {
   readonly unresolved: number
   readonly notFound: number
   readonly contradictions: number
+  /** Of the unresolved: nothing had begun, as far as anybody can see. That is no proof, and so they stay what they are. */
+  readonly unbegun: number
   /** One sentence for each law that was broken. */
   readonly objections: readonly string[]
 }
@@ -81,8 +83,15 @@ export async function judge(story: Story): Promise<Verdict> {
     unresolved: kinds.filter((kind) => kind === 'Unresolved').length,
     notFound: kinds.filter((kind) => kind === 'NotFound').length,
     contradictions: contradictions.length,
+    unbegun: work.filter(({ id }) => isUnbegun(story, id)).length,
     objections: [...without, ...twice, ...broken, ...contradictions],
   }
+}
+
+function isUnbegun({ later, journals }: Story, id: string): boolean {
+  const [first] = later.get(id) ?? []
+  if (first?.kind !== 'Unresolved') return false
+  return first.run === null || journals.some(({ runId, entries }) => runId === first.run && entries.length === 0)
 }
 
 function repeated(effects: readonly Effect[]): readonly string[] {
@@ -171,6 +180,7 @@ async function linksIn({ journals, key }: Story): Promise<string[]> {
   return found
 }
 
+/** What is counted in columns, each under its own name. */
 export const COUNTERS = [
   'effects',
   'without',
@@ -183,5 +193,5 @@ export const COUNTERS = [
 ] as const satisfies readonly (keyof Verdict)[]
 
 /** Whether a law was broken. */
-export const isBroken = ({ without, twice, broken, contradictions }: Omit<Verdict, 'objections'>): boolean =>
+export const isBroken = ({ without, twice, broken, contradictions }: Verdict): boolean =>
   without + twice + broken + contradictions > 0

@@ -100,9 +100,10 @@ export async function liveAndDie(lab: Lab, chain: Chain, death: Death): Promise<
     const effects = await effectsOf(lab, tag)
     const pages = { before: pagesBefore, after: pagesIn(project) }
     around?.mended()
+    const byHand = await asTheHintSays(project)
     const before = digestsOf(project)
     const again: Errand = { ...errand, role: 'again', point: null, failure: null, handles: told.handles }
-    const { later, presented, byHand } = await askAgain(chain, again, work, troubles)
+    const { later, presented } = await askAgain(chain, again, work, troubles)
     const all = await effectsOf(lab, tag)
     const key = await publicKeyOf(project)
     const after = digestsOf(project)
@@ -203,40 +204,49 @@ function hearRun(child: Worker, told: Hearing): void {
 interface Asked {
   readonly later: ReadonlyMap<string, readonly Answer[]>
   readonly presented: readonly string[]
-  readonly byHand: number
 }
 
-/** The next process on the project. Where a start is refused and a hint says what a person must do, that is done. */
+/** The next process on the project is asked for everything. */
 async function askAgain(chain: Chain, errand: Errand, work: readonly Work[], troubles: string[]): Promise<Asked> {
   let later: ReadonlyMap<string, readonly Answer[]> = new Map()
-  for (let byHand = 0; ; byHand += 1) {
-    const child = chain.take()
-    child.say({ errand })
-    const asking = (async () => {
-      if (DOORS[errand.scenario] === 'chat') {
-        const serving = await child.heard((message) => 'serving' in message || 'ended' in message)
-        if (serving !== null && 'serving' in serving) later = await askChatsAgain(serving.serving, work)
-        child.say({ end: true })
-      }
-      await child.heard((message) => 'ended' in message)
-    })()
-    if (await withinTime(asking)) {
-      troubles.push('the next process got stuck')
-      await child.kill()
-      return { later, presented: [], byHand }
+  const child = chain.take()
+  child.say({ errand })
+  const asking = (async () => {
+    if (DOORS[errand.scenario] === 'chat') {
+      const serving = await child.heard((message) => 'serving' in message || 'ended' in message)
+      if (serving !== null && 'serving' in serving) later = await askChatsAgain(serving.serving, work)
+      child.say({ end: true })
     }
-    const failure = child.said.find((message) => 'failed' in message)
-    if (DOORS[errand.scenario] !== 'chat') later = answersIn(child)
-    const presented = child.said.flatMap((message) => ('presented' in message ? [message.presented] : []))
-    if (child.isGone) troubles.push('the next process died')
-    else chain.keep(child)
-    const leftover = failure !== undefined && 'failed' in failure ? failure.leftover : null
-    if (leftover !== null && byHand === 0) {
-      unlinkSync(join(governedIn(errand.project), leftover))
-      continue
-    }
-    if (failure !== undefined && 'failed' in failure) troubles.push(`the next process failed: ${failure.failed}`)
-    return { later, presented, byHand }
+    await child.heard((message) => 'ended' in message)
+  })()
+  if (await withinTime(asking)) {
+    troubles.push('the next process got stuck')
+    await child.kill()
+    return { later, presented: [] }
+  }
+  if (DOORS[errand.scenario] !== 'chat') later = answersIn(child)
+  for (const message of child.said) {
+    if ('failed' in message) troubles.push(`the next process failed: ${message.failed}`)
+  }
+  const presented = child.said.flatMap((message) => ('presented' in message ? [message.presented] : []))
+  if (child.isGone) troubles.push('the next process died')
+  else chain.keep(child)
+  return { later, presented }
+}
+
+/**
+ * A process that dies between the two names of a new signing key leaves both, and whoever reads the key refuses it and says
+ * which name a person has to remove. Here the person does. Gives how often.
+ */
+async function asTheHintSays(project: string): Promise<number> {
+  try {
+    await publicKeyOf(project)
+    return 0
+  } catch (error) {
+    const { facts } = error as { readonly facts?: { readonly leftover?: unknown } }
+    if (typeof facts?.leftover !== 'string') throw error
+    unlinkSync(join(governedIn(project), facts.leftover))
+    return 1
   }
 }
 

@@ -57,7 +57,7 @@ export async function main(argv: readonly string[], scripts: Scripts, output: Ou
 }
 
 function verdictLine(broken: boolean, result: Result, seed: number): string {
-  const { kills, faults, unvisited, missed, byHand, timeUp, foundFull } = result
+  const { kills, faults, unvisited, missed, byHand, unbegun, timeUp, foundFull } = result
   const left = unvisited === 0 ? 'every moment of every write visited' : `${unvisited} moments not visited`
   return [
     `verdict: ${broken ? 'BROKEN' : 'no law was broken'}`,
@@ -67,6 +67,7 @@ function verdictLine(broken: boolean, result: Result, seed: number): string {
     left,
     `${missed} came to their end before their moment`,
     `${byHand} starts needed a person`,
+    `nothing had begun behind ${unbegun} of the unresolved ids`,
     ...(timeUp ? ['the time was up'] : []),
     `seed ${seed}`,
   ].join(', ')

@@ -41,5 +41,5 @@ export type FromChild =
   | { readonly approved: string; readonly problem: string | null }
   /** An approval of an earlier life was presented, and this came of it. */
   | { readonly presented: string }
-  | { readonly failed: string; readonly leftover: string | null }
+  | { readonly failed: string }
   | { readonly ended: { readonly writes: readonly Write[]; readonly syncs: number } }

@@ -23,10 +23,10 @@ export function tally(): Tally {
     return [...rows.values()].sort((left, right) => rank(left) - rank(right) || (left.moment < right.moment ? -1 : 1))
   }
   return {
-    add: (scenario, moment, ends, { verdict, byHand }) => {
+    add: (scenario, moment, ends, { verdict }) => {
       const key = `${scenario} ${moment}`
       const row = rows.get(key) ?? emptyRow(scenario, moment)
-      rows.set(key, sum(row, { ...ends, restarts: 1 + byHand, ...numbersOf(verdict) }))
+      rows.set(key, sum(row, { ...ends, restarts: 1, ...numbersOf(verdict) }))
     },
     rows: sorted,
     total: () => sorted().reduce((all, row) => sum(all, row), emptyRow('all', '')),

@@ -10,6 +10,8 @@ export interface EffectCounter extends AsyncDisposable {
   readonly counted: readonly string[]
   /** Resolves when a request for the path was counted. */
   seen(path: string): Promise<void>
+  /** Resolves when a line that holds this text was printed. */
+  printed(text: string): Promise<void>
   /** Answers all requests that are held. */
   release(): void
   /** Ends the process. Gives how many requests it counted, as it says itself. */
@@ -30,19 +32,21 @@ export async function effectCounter(script = countingScript(), given: readonly s
     else counted.push(line)
     for (const watcher of [...watchers]) watcher()
   })
+  const lineThat = (fits: (line: string) => boolean): Promise<void> =>
+    new Promise((resolve) => {
+      const look = (): void => {
+        if (!counted.some(fits)) return
+        watchers.delete(look)
+        resolve()
+      }
+      watchers.add(look)
+      look()
+    })
   return {
     origin: `http://127.0.0.1:${port}`,
     counted,
-    seen: (path) =>
-      new Promise((resolve) => {
-        const look = (): void => {
-          if (!counted.some((line) => line.endsWith(` ${path}`))) return
-          watchers.delete(look)
-          resolve()
-        }
-        watchers.add(look)
-        look()
-      }),
+    seen: (path) => lineThat((line) => line.endsWith(` ${path}`)),
+    printed: (text) => lineThat((line) => line.includes(text)),
     release: () => void child.stdin.write('release\n'),
     end: async () => {
       const closed = once(lines, 'close')
