@@ -2,27 +2,31 @@
  * Kills real processes and judges what they leave: bundles the campaign of `test/crashes` with the processes that it starts,
  * so that each of them is loaded in a moment, and runs it. Arguments are handed on; see `test/crashes/main.ts`.
  */
-import { spawnSync } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { requireNode } from '../bin/node-version.js'
 import { bundle } from './bundle.mjs'
 import { ROOT, whenProgram } from './steps.mjs'
 
 await whenProgram(import.meta, async () => {
   requireNode()
-  const folder = join(ROOT, '.cache', 'children', `crashes-${process.pid}`) // below the clone, where its packages are found
-  try {
-    await bundle(
-      ['program', 'child', 'witness'].map((name) => join(ROOT, 'test', 'crashes', `${name}.ts`)),
-      folder,
-    )
-    const done = spawnSync(process.execPath, [join(folder, 'program.mjs'), ...process.argv.slice(2)], {
-      stdio: 'inherit',
-    })
-    if (done.error !== undefined) throw done.error
-    process.exitCode = done.status ?? 1
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
+  const folder = join(ROOT, '.cache', 'children', `crashes-${process.pid}`)
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  process.once('SIGINT', () => process.exit(130)) // or what was made for the campaign would be left behind
+  const placeOf = (/** @type {string} */ name) => join(folder, `${name}.mjs`)
+  await bundle(
+    ['main', 'child', 'witness'].map((name) => join(ROOT, 'test', 'crashes', `${name}.ts`)),
+    folder,
+  )
+  /** @type {typeof import('../test/crashes/main.ts')} */
+  const { main } = await import(pathToFileURL(placeOf('main')).href)
+  process.exitCode = await main(
+    process.argv.slice(2),
+    { child: placeOf('child'), witness: placeOf('witness') },
+    {
+      result: (line) => void process.stdout.write(`${line}\n`),
+      note: (line) => void process.stderr.write(`${line}\n`),
+    },
+  )
 })

@@ -36,6 +36,8 @@ export async function main(argv: readonly string[], scripts: Scripts, output: Ou
   const { seed, json, wanted } = options
   output.note(`seed ${seed}`)
   const base = realpathSync(mkdtempSync(join(tmpdir(), 'symbi-crashes-')))
+  const remove = (): void => rmSync(base, { recursive: true, force: true })
+  process.once('exit', remove) // also when it is interrupted
   const dice = diceOf(seed)
   const rows = tally()
   try {
@@ -52,7 +54,8 @@ export async function main(argv: readonly string[], scripts: Scripts, output: Ou
     output[json ? 'note' : 'result'](verdictLine(broken, result, seed))
     return broken ? 1 : 0
   } finally {
-    rmSync(base, { recursive: true, force: true })
+    process.off('exit', remove)
+    remove()
   }
 }
 
