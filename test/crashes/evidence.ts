@@ -142,6 +142,16 @@ export function spentIn(project: string): number | null {
   return spent.size
 }
 
+/** Ids whose claim ends in the middle of a line: they name no run any more, also where a line before it did. */
+export function tornClaimsIn(project: string): ReadonlySet<string> {
+  const folder = join(project, '.symbiont', 'invocations')
+  const names = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.jsonl')) : []
+  const torn = names.map((name) => readFileSync(join(folder, name), 'utf8')).filter((text) => !text.endsWith('\n'))
+  return new Set(
+    torn.flatMap((text) => (text.includes('\n') ? [JSON.parse(text.slice(0, text.indexOf('\n'))).id] : [])),
+  )
+}
+
 /** What the files of the evidence hold, by name: to see that nothing that was written changed. */
 export function digestsOf(project: string): ReadonlyMap<string, string> {
   const folder = governedIn(project)

@@ -46,6 +46,7 @@ const sound: Story = {
   effects: happened(),
   effectsLater: [],
   later: new Map([[ID, [answer('Recorded'), answer('Recorded')]]]),
+  torn: new Set(),
   presented: [],
   journals: [],
   key: null,
@@ -62,6 +63,9 @@ test('a story in which everything agrees is no objection', async () => {
   expect(await judge(unseen)).toMatchObject({ notFound: 1, objections: [] })
   const unresolved = await judge({ ...sound, told: untold, ...laterOf(answer('Unresolved')) })
   expect(unresolved).toMatchObject({ unresolved: 1, objections: [] })
+  const opened = { ...untold, opened: new Map([[ID, RUN]]) }
+  const nameless = { ...sound, told: opened, ...laterOf(answer('Unresolved', { run: null })), torn: new Set([ID]) }
+  expect(await judge(nameless)).toMatchObject({ unresolved: 1, objections: [] })
 })
 
 const once = PATHS.slice(0, 1)

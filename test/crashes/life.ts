@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import type { EffectCounter } from '../support/effect-counter.ts'
 import type { KillPoint, Write } from '../support/killing-world.ts'
 import { askChatsAgain, chatClients, type Hearing, hearing, toolClient } from './clients.ts'
-import { digestsOf, governedIn, journalsOf, NEEDS_APPROVAL, publicKeyOf } from './evidence.ts'
+import { digestsOf, governedIn, journalsOf, NEEDS_APPROVAL, publicKeyOf, tornClaimsIn } from './evidence.ts'
 import { type Effect, judge, type Verdict } from './judge.ts'
 import type { Answer, Errand, SyncFailure } from './messages.ts'
 import { startWorker, type Worker } from './processes.ts'
@@ -114,6 +114,7 @@ export async function liveAndDie(lab: Lab, chain: Chain, death: Death): Promise<
       effects,
       effectsLater: all.slice(effects.length),
       later,
+      torn: tornClaimsIn(project),
       presented,
       journals: await journalsOf(project, key),
       key,
