@@ -13,7 +13,8 @@ await whenProgram(import.meta, async () => {
   requireNode()
   const folder = join(ROOT, '.cache', 'children', `crashes-${process.pid}`)
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
-  process.once('SIGINT', () => process.exit(130)) // or what was made for the campaign would be left behind
+  // or what was made for the campaign would be left behind
+  process.once('SIGINT', () => process.exit(130)).once('SIGTERM', () => process.exit(143))
   const placeOf = (/** @type {string} */ name) => join(folder, `${name}.mjs`)
   await bundle(
     ['main', 'child', 'witness'].map((name) => join(ROOT, 'test', 'crashes', `${name}.ts`)),
