@@ -36,15 +36,14 @@ function say(message: FromChild): void {
 async function lead(errand: Errand): Promise<void> {
   const killing = killingWorld(errand.point, 'everything')
   const { failure } = errand
-  const troubles = failure === null ? [] : [{ on: 'syncData', errno: 'EIO', ...failure } as const]
-  const world = faultyWorld(killing, troubles)
+  const world = failure === null ? killing : faultyWorld(killing, [{ on: 'syncData', errno: 'EIO', ...failure }])
   const life: Life = { errand, world, say, heard }
   try {
     await { chat: chatLife, run: runLife, tools: toolsLife }[DOORS[errand.scenario]](life)
   } catch (error) {
     say({ failed: String(error) })
   }
-  say({ ended: { writes: killing.done, syncs: world.count('syncData') } })
+  say({ ended: { writes: killing.done, syncs: killing.syncs } })
 }
 
 /** A server, whose clients are in the other process. */

@@ -27,12 +27,15 @@ export interface KillingWorld extends World {
   readonly done: readonly Write[]
   /** The files that were written to, by name, one entry a write. */
   readonly writes: readonly string[]
+  /** How often the data of a watched file was synced. */
+  readonly syncs: number
 }
 
 /** Without a point it only counts. */
 export function killingWorld(point: KillPoint | null, watched: 'lines' | 'everything' = 'lines'): KillingWorld {
   const real = nodeWorld()
   const done: Write[] = []
+  let syncs = 0
   const isDue = (kind: Write['kind'], path: string): boolean => {
     done.push({ kind, name: basename(path) })
     return done.length === point?.nth
@@ -57,7 +60,16 @@ export function killingWorld(point: KillPoint | null, watched: 'lines' | 'everyt
   const isWatched = (path: string): boolean => watched === 'everything' || path.endsWith('.jsonl')
   const wrap = (file: OpenFile | null, path: string): OpenFile | null => {
     if (file === null || !isWatched(path)) return file
-    return { ...file, append: (bytes) => append(file, path, bytes), [Symbol.asyncDispose]: () => file.close() }
+    const syncData = (): Promise<void> => {
+      syncs += 1
+      return file.syncData()
+    }
+    return {
+      ...file,
+      append: (bytes) => append(file, path, bytes),
+      syncData,
+      [Symbol.asyncDispose]: () => file.close(),
+    }
   }
   const named = async <T>(path: string, work: () => Promise<T>): Promise<T> => {
     if (watched === 'lines') return await work()
@@ -82,6 +94,9 @@ export function killingWorld(point: KillPoint | null, watched: 'lines' | 'everyt
     done,
     get writes() {
       return done.map(({ name }) => name)
+    },
+    get syncs() {
+      return syncs
     },
   }
 }
