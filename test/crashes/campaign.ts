@@ -87,7 +87,11 @@ export async function campaign(lab: Lab, dice: Dice, wanted: Campaign, { note, t
   const points = firstPass(counted, dice)
   const { faults, skipped } = diskFaults(counted, dice, wanted.faults)
   note(`${points.length} moments to visit, ${wanted.kills} kills and ${faults.length} failing disks in all`)
+  const secondsEach = (performance.now() - started) / 1000 / Math.max(1, counted.size)
+  const secondsAtMost = Math.ceil((wanted.kills + faults.length) * secondsEach) // one after the other, as those were
+  note(`at most about ${secondsAtMost} s, and no life begins after ${wanted.minutes} minutes`)
 
+  let inFlight = 0
   const killing = async (chain: Chain): Promise<void> => {
     while (totals.kills + inFlight < wanted.kills && !isTimeUp()) {
       const death = points.shift() ?? randomDeath(counted, dice)
@@ -100,12 +104,12 @@ export async function campaign(lab: Lab, dice: Dice, wanted: Campaign, { note, t
       if (totals.lives % 50 === 0) note(progress(totals, wanted, started))
     }
   }
-  let inFlight = 0
   await abreast(wanted.abreast, lab, killing)
   const left: DiskFault[] = [...faults]
   await abreast(wanted.abreast, lab, async (chain) => {
     for (let fault = left.shift(); fault !== undefined && !isTimeUp(); fault = left.shift()) {
       take(fault.death, fault.moment, await liveAndDie(lab, chain, fault.death))
+      if (left.length % 50 === 0) note(`${totals.faults} of ${faults.length} failing disks`)
     }
   })
   return {
@@ -113,7 +117,7 @@ export async function campaign(lab: Lab, dice: Dice, wanted: Campaign, { note, t
     ...totals,
     unvisited: points.length,
     foundFull: foundFull.size,
-    timeUp: isTimeUp(),
+    timeUp: totals.kills < wanted.kills || left.length > 0,
     broken,
     skipped,
   }
