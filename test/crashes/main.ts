@@ -61,7 +61,7 @@ export async function main(argv: readonly string[], scripts: Scripts, output: Ou
 
 function verdictLine(broken: boolean, result: Result, seed: number): string {
   const { kills, faults, unvisited, missed, byHand, unbegun, timeUp, foundFull } = result
-  const left = unvisited === 0 ? 'every moment of every write visited' : `${unvisited} moments not visited`
+  const left = unvisited === 0 ? 'every moment of every write visited' : `${unvisited} moments of writes not visited`
   return [
     `verdict: ${broken ? 'BROKEN' : 'no law was broken'}`,
     `${kills} kills`,
