@@ -21,7 +21,9 @@ import { type AuditReference, carriesUnconfirmed, type EventLog, type NewEntry, 
 import type { SigningKey } from '../keys/index.ts'
 import { PRIVATE_FILE_MODE } from '../store/index.ts'
 import type { Clock, OpenFile, World } from '../world/index.ts'
+import { BLANK } from './blank-lines.ts'
 import { JOURNAL_BYTES_MAX, LINE_BYTES_MAX, recordLine } from './record.ts'
+import { openSealer, type Sealed, type Sealer } from './sealer.ts'
 import { openSigningKey } from './signing-key-file.ts'
 
 export interface JournalPlace {
@@ -67,7 +69,7 @@ export async function createJournal(world: World, place: JournalPlace): Promise<
     throw error
   }
   const audit = { run_id: runId, path, public_key: key.publicKey.hex as HexHash }
-  return new JournalWriter(file, key, world.clock, principal, audit)
+  return new JournalWriter(file, key, world, principal, audit)
 }
 
 type Waiting = {
@@ -80,6 +82,7 @@ type Waiting = {
 type Head = {
   readonly bytes: number
   readonly sequence: number
+  /** Of no meaning behind a line that is still blank. */
   readonly previousHash: HexHash
   /** Law 4: an earlier outcome is not confirmed. */
   readonly unconfirmed: boolean
@@ -94,16 +97,19 @@ class JournalWriter implements Journal {
   readonly #file: OpenFile
   readonly #key: SigningKey
   readonly #clock: Clock
+  readonly #sealer: Sealer
   #head: Head = { bytes: 0, sequence: 0, previousHash: GENESIS, unconfirmed: false }
   #failure: unknown = null
   #closed = false
   #waiting: Waiting[] = []
   #writing: Promise<void> | null = null
+  #closing: Promise<void> | null = null
 
-  constructor(file: OpenFile, key: SigningKey, clock: Clock, principal: AgentId, audit: AuditReference) {
+  constructor(file: OpenFile, key: SigningKey, world: World, principal: AgentId, audit: AuditReference) {
     this.#file = file
     this.#key = key
-    this.#clock = clock
+    this.#clock = world.clock
+    this.#sealer = openSealer(world, key)
     this.principal = principal
     this.audit = audit
   }
@@ -120,10 +126,15 @@ class JournalWriter implements Journal {
     })
   }
 
-  async close(): Promise<void> {
+  close(): Promise<void> {
     this.#closed = true
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
     await this.#writing
-    await this.#file.close()
+    await Promise.all([this.#file.close(), this.#sealer.close()])
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -140,6 +151,7 @@ class JournalWriter implements Journal {
    * changes nothing, and behind the first that fails every other fails too.
    */
   async #writeOnce(): Promise<void> {
+    const elsewhere = this.#sealer.begin()
     const written: Waiting[] = []
     const lines: Buffer[] = []
     let head = this.#head
@@ -149,7 +161,7 @@ class JournalWriter implements Journal {
       try {
         if (failure !== null) throw failed('an earlier write failed', failure)
         if (startsAfterUnknown(list.entries, head.unconfirmed)) throw reconciliationRequired()
-        const built = await this.#build(list.entries, head)
+        const built = await this.#build(list.entries, head, elsewhere)
         lines.push(...built.lines)
         head = built.head
         written.push(list)
@@ -158,32 +170,50 @@ class JournalWriter implements Journal {
         list.reject(error)
       }
     }
-    try {
-      if (lines.length > 0) await this.#put(lines)
-      this.#head = head
+    let tell = (): void => {
       for (const { resolve } of written) resolve()
+    }
+    try {
+      if (lines.length > 0) {
+        const sealed = elsewhere ? await this.#sealer.seal(lines, this.#head.previousHash) : here(lines, head)
+        await this.#put(sealed.lines)
+        head = { ...head, previousHash: sealed.hash }
+      }
+      this.#head = head
     } catch (error) {
       failure = error
-      for (const { reject } of written) reject(error)
+      tell = () => {
+        for (const { reject } of written) reject(error)
+      }
     }
     this.#failure ??= failure
+    await new Promise<void>((resolve) => {
+      this.#sealer.end(() => {
+        tell()
+        resolve()
+      })
+    })
   }
 
   /** All lines of a list, or a failure and none of them. */
-  async #build(entries: readonly NewEntry[], start: Head): Promise<{ lines: Buffer[]; head: Head }> {
+  async #build(
+    entries: readonly NewEntry[],
+    start: Head,
+    elsewhere: boolean,
+  ): Promise<{ lines: Buffer[]; head: Head }> {
     const lines: Buffer[] = []
     let head = start
     for (const entry of entries) {
       if (lines.length % JOINED_RECORDS_MAX === JOINED_RECORDS_MAX - 1) await this.#clock.yield()
       if (entry.agent_id !== this.principal) throw failed('the entry belongs to another principal')
-      const line = recordLine(entry, this.audit.run_id, head, this.#key)
+      const line = recordLine(entry, this.audit.run_id, head, elsewhere ? BLANK : this.#key)
       if (line.length > LINE_BYTES_MAX) throw beyond(`an entry of ${line.length} bytes`, LINE_BYTES_MAX)
       if (head.bytes + line.length > JOURNAL_BYTES_MAX) throw beyond('the journal', JOURNAL_BYTES_MAX)
       lines.push(line)
       head = {
         bytes: head.bytes + line.length,
         sequence: head.sequence + 1,
-        previousHash: hexHash(line),
+        previousHash: elsewhere ? GENESIS : hexHash(line),
         unconfirmed: head.unconfirmed || carriesUnconfirmed(entry.event),
       }
     }
@@ -201,6 +231,10 @@ class JournalWriter implements Journal {
     await this.#file.append(lines.length === 1 ? (lines[0] as Buffer) : Buffer.concat(lines))
     await this.#file.syncData() // only now does anything count as written
   }
+}
+
+function here(lines: readonly Buffer[], head: Head): Sealed {
+  return { lines, hash: head.previousHash }
 }
 
 /** Law 4, judged in order: receipts of this list count for the intents behind them. */

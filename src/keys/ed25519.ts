@@ -3,7 +3,7 @@
  * signature fits any message; both are refused here, in keys and in the R of a signature, before Node is asked. S beyond
  * the group order is refused by the call itself.
  */
-import { createPrivateKey, createPublicKey, sign, verify } from 'node:crypto'
+import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
 import { Fault } from '../core/index.ts'
 
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex')
@@ -30,6 +30,8 @@ export interface PublicKey {
 
 export interface SigningKey {
   readonly publicKey: PublicKey
+  /** For `sign` of node:crypto in another thread of this process, which shares the key and gets no copy of its bytes. */
+  readonly handle: KeyObject
   sign(message: Uint8Array): Uint8Array
 }
 
@@ -61,6 +63,7 @@ export function signingKeyOf(seed: Uint8Array): SigningKey {
   const spki = createPublicKey(key).export({ format: 'der', type: 'spki' })
   return {
     publicKey: parsePublicKey(spki.subarray(-32).toString('hex')),
+    handle: key,
     sign: (message) => sign(null, message, key),
   }
 }

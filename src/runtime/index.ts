@@ -202,6 +202,7 @@ export {
   type Program,
   type Random,
   type ServerLimits,
+  type SideThread,
   type Threads,
   type World,
 } from '../world/index.ts'

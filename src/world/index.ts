@@ -20,6 +20,7 @@ export type {
   Program,
   Random,
   ServerLimits,
+  SideThread,
   Threads,
   World,
 } from './world.ts'

@@ -7,6 +7,7 @@ import { nodeFiles } from './node-files.ts'
 import { spawnChild } from './node-processes.ts'
 import { request, resolve } from './node-requests.ts'
 import { nodeTerminal } from './node-terminal.ts'
+import { startSideThread } from './side-thread.ts'
 import type { Random, World } from './world.ts'
 
 export function nodeWorld(): World {
@@ -42,7 +43,7 @@ export function nodeWorld(): World {
       spawn: spawnChild,
       terminal: nodeTerminal,
     },
-    threads: { spare: Math.max(0, availableParallelism() - 1) },
+    threads: { spare: Math.max(0, availableParallelism() - 1), start: startSideThread },
   }
 }
 

@@ -234,4 +234,20 @@ export interface ChildExit {
 export interface Threads {
   /** How many threads may usefully run beside this one. */
   readonly spare: number
+  /**
+   * Starts one. `work` is the text of an expression: a function of the data that gives a function of each question, which
+   * returns `{value, moved}`, the answer and the buffers that go over with it. Absent where all work is done here, as in a
+   * World that replays a seed.
+   */
+  readonly start?: (work: string, data: object) => SideThread
+}
+
+/** Its owner stops it. */
+export interface SideThread {
+  /** Resolves when it takes questions; false when it died before. */
+  readonly ready: Promise<boolean>
+  /** Answers come in the order of the questions; null from a thread that ended. `moved` buffers are not usable here afterwards. */
+  ask<T>(question: object, moved?: readonly ArrayBuffer[]): Promise<T | null>
+  /** Resolves when nothing of it is left, what it was given included. */
+  stop(): Promise<void>
 }
