@@ -48,10 +48,15 @@ export function derivedId<K extends IdKind>(_kind: K, namespace: string, name: s
   return spell(createHash('sha1').update(space).update(name, 'utf8').digest(), 5) as Id<K>
 }
 
+const PAIRS = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
+
 function spell(bytes: Uint8Array, version: 4 | 5): string {
-  const hex = Buffer.from(bytes.subarray(0, 16))
-  hex[6] = ((hex[6] as number) & 0x0f) | (version << 4)
-  hex[8] = ((hex[8] as number) & 0x3f) | 0x80
-  const text = hex.toString('hex')
-  return `${text.slice(0, 8)}-${text.slice(8, 12)}-${text.slice(12, 16)}-${text.slice(16, 20)}-${text.slice(20)}`
+  const pair = (at: number): string => PAIRS[bytes[at] as number] as string
+  const marked = (at: number, mask: number, bits: number): string =>
+    PAIRS[((bytes[at] as number) & mask) | bits] as string
+  return (
+    `${pair(0)}${pair(1)}${pair(2)}${pair(3)}-${pair(4)}${pair(5)}-` +
+    `${marked(6, 0x0f, version << 4)}${pair(7)}-${marked(8, 0x3f, 0x80)}${pair(9)}-` +
+    `${pair(10)}${pair(11)}${pair(12)}${pair(13)}${pair(14)}${pair(15)}`
+  )
 }

@@ -2,6 +2,7 @@ import * as shapes from './shape.ts'
 
 export { byCodePoint, canonical } from './canonical-json.ts'
 export { CODES, type Code, type CodeRow } from './codes.ts'
+export { copyOf } from './copy.ts'
 export { digest, digestOfCanonical, GENESIS, type Hash, type HexHash, hexHash } from './digest.ts'
 export { type Duration, durationOf, millisecondsOf } from './duration.ts'
 export { assert, Bug, Fault, type FaultDetails, isFault, messageOf } from './fault.ts'

@@ -11,12 +11,18 @@ export function isTimestamp(text: unknown): text is Timestamp {
   return day <= 28 || day <= daysOf(Number(text.slice(0, 4)), Number(text.slice(5, 7)))
 }
 
+/** The second that was spelled last: a run asks for many times within one. */
+const spelled = { second: Number.NaN, text: '' }
+
 /** Microseconds since the epoch become text with six digits after the point. */
 export function timestampOf(epochMicroseconds: number): Timestamp {
   const whole = Math.floor(epochMicroseconds)
-  const ms = Math.floor(whole / 1000)
-  const micros = String(whole - ms * 1000).padStart(3, '0')
-  return `${new Date(ms).toISOString().slice(0, -1)}${micros}Z` as Timestamp
+  const second = Math.floor(whole / 1_000_000)
+  if (second !== spelled.second) {
+    spelled.text = new Date(second * 1000).toISOString().slice(0, -5)
+    spelled.second = second
+  }
+  return `${spelled.text}.${String(whole - second * 1_000_000).padStart(6, '0')}Z` as Timestamp
 }
 
 /** Nanoseconds since the epoch, so that every digit of the text counts. */

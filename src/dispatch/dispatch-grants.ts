@@ -86,9 +86,7 @@ async function execute(
   const deadlineMs = Math.min(...grants.map((grant) => grant.deadlineMs))
   const journals = new Map<string, EffectJournal>()
   let journalFailure: { readonly error: unknown } | null = null
-  const stop = new AbortController() // when the run ends, or the journal fails; `AbortSignal.any` costs several times this
-  const forward = (): void => stop.abort(signal.reason)
-  signal.addEventListener('abort', forward, { once: true })
+  const stop = new AbortController() // when the run ends, time is over, or the journal fails
   const effectsOf = ({ call }: AuthorisedCall): EffectJournal => {
     const known = journals.get(call.fingerprint)
     if (known !== undefined) return known
@@ -109,7 +107,7 @@ async function execute(
   const late = (): Error =>
     new Fault('RUN_TIMEOUT', { message: 'Cannot wait for the tool any longer: its time is over' })
   try {
-    const results = await raceDeadline({ clock: world.clock, deadlineMs, late }, stop.signal, (inner) =>
+    const results = await raceDeadline({ clock: world.clock, deadlineMs, late, stop }, signal, (inner) =>
       runTools(grants, toolbox, { runKey, deadlineMs, effectsOf }, inner),
     )
     return { results: correlate(expected, results), journals }
@@ -121,7 +119,6 @@ async function execute(
     const reason = timedOut ? 'the tool did not finish in time' : `the tool failed: ${messageOf(error)}`
     return { results: expected.map((call) => unknownResult(call, reason, timedOut ? 'timeout' : undefined)), journals }
   } finally {
-    signal.removeEventListener('abort', forward)
     for (const journal of journals.values()) journal.end()
   }
 }

@@ -2,7 +2,7 @@
  * What a gate answers, read once and strictly. A gate may be foreign code, and only a clear answer counts: what is neither
  * an allowance nor a denial, or cannot be written down as it was given, is a doubt, and a doubt never allows (law 5).
  */
-import { canonical, Fault, fits, type Shape, shapes } from '../core/index.ts'
+import { canonical, copyOf, Fault, fits, type Shape, shapes } from '../core/index.ts'
 import { actionShape } from '../events/index.ts'
 import type { ApprovalAnswer, Decision } from '../policy/index.ts'
 
@@ -25,7 +25,7 @@ const pendingShape = open({ kind: literal('Pending'), reason: text, approval_id:
 
 /** A copy, so that what was judged is what is written, and what a getter says next time does not matter. */
 export function decisionIn(answer: unknown): Decision {
-  const decision: unknown = structuredClone(answer)
+  const decision: unknown = copyOf(answer)
   for (const shape of Object.values(DECISIONS)) {
     if (fits<Decision>(shape, decision)) {
       canonical(decision) // it goes into the journal, which takes no lone surrogate

@@ -77,7 +77,7 @@ interface Ended extends Finished {
 async function body(run: Run, signal: AbortSignal): Promise<Ended> {
   const late = (): Error => new Fault('RUN_TIMEOUT', { message: 'The run reached its time limit' })
   try {
-    const race = { clock: run.world.clock, deadlineMs: run.deadlineMs, late }
+    const race = { clock: run.world.clock, deadlineMs: run.deadlineMs, late, long: true } as const
     return { ...(await raceDeadline(race, signal, (inner) => turns(run, inner))), interrupted: false }
   } catch (error) {
     if (signal.aborted) {

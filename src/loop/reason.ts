@@ -3,13 +3,14 @@
  * here. A reply that is cut, empty or refused proposes nothing and ends the run with its reason.
  */
 import { inputTokensOf } from '../budget/index.ts'
-import { canonical, deepFreeze, digestOfCanonical, isFault } from '../core/index.ts'
+import { deepFreeze, digestOfCanonical, isFault } from '../core/index.ts'
 import type { ProposedAction } from '../events/index.ts'
 import type { Conversation, InferenceOptions, Message, ToolChoice } from '../providers/index.ts'
 import { fitContext } from './context.ts'
 import { proposalOf } from './delegates.ts'
 import type { Observed } from './observe.ts'
 import { type ReadReply, readReply } from './reply.ts'
+import { requestText } from './request-text.ts'
 import { type Finished, failedWith, finished, type Run } from './run.ts'
 
 const REQUEST_BYTES_MAX = 4 * 1024 * 1024
@@ -43,7 +44,7 @@ interface Inferred {
 async function infer(run: Run, signal: AbortSignal): Promise<Inferred | Finished> {
   const { provider } = run.setup
   const { conversation, options } = requestOf(run)
-  const text = canonical({ conversation, options })
+  const text = requestText(conversation, options)
   const bytes = Buffer.byteLength(text)
   if (bytes > REQUEST_BYTES_MAX)
     return failedWith(`the request to the model is ${bytes} bytes long, and ${REQUEST_BYTES_MAX} are allowed`)

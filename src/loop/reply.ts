@@ -3,7 +3,7 @@
  * what could not be written into the journal ends the run before the journal is touched, so that its end can be recorded.
  */
 import { recordableUsage } from '../budget/index.ts'
-import { canonical, fits, shapes } from '../core/index.ts'
+import { canonical, copyOf, fits, shapes } from '../core/index.ts'
 import { finishReasonShape, NO_USAGE, type Usage } from '../events/index.ts'
 import type { InferenceResponse } from '../providers/index.ts'
 
@@ -29,7 +29,7 @@ export interface ReadReply extends Told {
 }
 
 export function readReply(given: unknown): ReadReply {
-  const copy = copyOf(given)
+  const copy = copyOrNull(given)
   const usage = recordableUsage((copy as { usage?: Usage } | null)?.usage ?? NO_USAGE)
   if (!fits<Told>(replyShape, copy)) return { ...NOTHING, usage, flaw: 'what the provider answered is not a reply' }
   const { content, finish_reason } = copy
@@ -41,9 +41,9 @@ export function readReply(given: unknown): ReadReply {
 const NOTHING: Told = { content: '', tool_calls: [], finish_reason: 'stop' }
 
 /** A getter that answers differently the second time is asked once. What cannot be copied is no data. */
-function copyOf(given: unknown): unknown {
+function copyOrNull(given: unknown): unknown {
   try {
-    return structuredClone(given)
+    return copyOf(given)
   } catch {
     return null
   }

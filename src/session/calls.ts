@@ -71,11 +71,13 @@ export async function inTurn<T>(
 /** Stopped first, then late, then the turn. A caller who goes away while it waits was never there. */
 async function enter(state: SessionState, signal: AbortSignal): Promise<() => void> {
   refuseEnded(state)
+  signal.throwIfAborted()
+  const now = state.turns.takeNow()
+  if (now !== null) return now
   const waiting = new AbortController()
   const give = (): void => waiting.abort()
   const deaf = state.onStop(give)
   signal.addEventListener('abort', give, { once: true })
-  if (signal.aborted) give()
   const { clock } = state.setup.world
   const stopTimer = clock.timer(state.deadlineMs - clock.monotonicMs(), give)
   let leave: (() => void) | null = null

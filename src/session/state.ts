@@ -144,14 +144,12 @@ export class SessionState {
   async race<T>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<Raced<T>> {
     const { clock } = this.setup.world
     const late = new Fault('RUN_TIMEOUT', { message: 'The tool session reached its time limit' })
-    const either = new AbortController() // `AbortSignal.any` costs several times this
-    const leave = (): void => either.abort(signal.reason)
-    const deaf = this.onStop(() => either.abort(this.stopped.reason))
-    signal.addEventListener('abort', leave, { once: true })
-    if (signal.aborted) leave()
+    const stop = new AbortController()
+    const deaf = this.onStop(() => stop.abort(this.stopped.reason))
     try {
-      const race = { clock, deadlineMs: this.deadlineMs, late: () => late }
-      const value = await raceDeadline(race, either.signal, work)
+      stop.signal.throwIfAborted()
+      const race = { clock, deadlineMs: this.deadlineMs, late: () => late, stop, long: true } as const
+      const value = await raceDeadline(race, signal, work)
       if (this.stopped.aborted) return { kind: 'Stopped' }
       return this.isLate() ? { kind: 'Late' } : { kind: 'Done', value }
     } catch (error) {
@@ -161,7 +159,6 @@ export class SessionState {
       throw error
     } finally {
       deaf()
-      signal.removeEventListener('abort', leave)
     }
   }
 }

@@ -3,14 +3,19 @@ export class Turns {
   #taken = false
   readonly #waiting: (() => void)[] = []
 
+  /** The turn at once, or null when somebody has it. */
+  takeNow(): (() => void) | null {
+    if (this.#taken) return null
+    this.#taken = true
+    return this.#ending()
+  }
+
   /** Resolves with the function that ends the turn. Rejects only while it waits, when the signal fires. */
   take(signal: AbortSignal): Promise<() => void> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason)
-      if (!this.#taken) {
-        this.#taken = true
-        return resolve(this.#ending())
-      }
+      const now = this.takeNow()
+      if (now !== null) return resolve(now)
       const enter = (): void => {
         signal.removeEventListener('abort', leave)
         resolve(this.#ending())

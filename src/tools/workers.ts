@@ -4,6 +4,7 @@
  * waits for it (the caller of `cleanUp` sets the bound).
  */
 import { assert, Fault } from '../core/index.ts'
+import { endsSoon } from '../world/index.ts'
 
 export type WorkOutcome<T> =
   | { readonly kind: 'Done'; readonly value: T }
@@ -24,15 +25,18 @@ export class Workers {
     assert(!signal.aborted, 'work starts only while its signal is silent')
     const stop = new AbortController()
     const forward = (): void => stop.abort(signal.reason)
+    const finished = outcomeOf(work, stop.signal)
+    this.#list(runKey, { stop, gone: finished })
+    const soon = await endsSoon(finished) // then nobody needs to listen
+    if (signal.aborted) forward()
+    if (stop.signal.aborted) return { kind: 'Stopped', reason: stop.signal.reason }
+    if (soon) return await finished
     const stopped = new Promise<WorkOutcome<T>>((resolve) => {
       stop.signal.addEventListener('abort', () => resolve({ kind: 'Stopped', reason: stop.signal.reason }), {
         once: true,
       })
     })
     signal.addEventListener('abort', forward, { once: true })
-    const finished = outcomeOf(work, stop.signal)
-    const worker: Worker = { stop, gone: finished }
-    this.#list(runKey, worker)
     try {
       return await Promise.race([stopped, finished])
     } finally {

@@ -1,5 +1,5 @@
 export { isAddress, type Reach, reachOf } from './addresses.ts'
-export { neverStopped, raceDeadline } from './deadline.ts'
+export { endsSoon, neverStopped, raceDeadline } from './deadline.ts'
 export { nodeWorld } from './node-world.ts'
 export { WaitingThread } from './waiting-thread.ts'
 export type {

@@ -62,9 +62,11 @@ function nodeRandom(): Random {
         randomFillSync(stock)
         taken = 0
       }
-      const bytes = Uint8Array.from(stock.subarray(taken, taken + count))
-      stock.fill(0, taken, taken + count)
-      taken += count
+      const bytes = new Uint8Array(count)
+      for (let at = 0; at < count; at += 1, taken += 1) {
+        bytes[at] = stock[taken] as number
+        stock[taken] = 0
+      }
       return bytes
     },
   }
