@@ -2,7 +2,16 @@
  * What a grant and an approval are bound to: the run as the runtime knows it. A changed principal, session start,
  * iteration, trusted context or configuration makes every earlier authority void (law 9).
  */
-import { type AgentId, digest, type Hash, type JsonObject, type Timestamp } from '../core/index.ts'
+import {
+  type AgentId,
+  canonical,
+  canonicalOnce,
+  digest,
+  digestOfCanonical,
+  type Hash,
+  type JsonObject,
+  type Timestamp,
+} from '../core/index.ts'
 import type { LoopConfig } from '../events/index.ts'
 
 export interface RunContext {
@@ -29,8 +38,14 @@ export function authorizationBinding(context: RunContext): Hash {
   const known = bindings.get(context)
   if (known !== undefined) return known
   const { agent_id, started_at, iteration, trusted_context, config } = context
-  const binding = digest({ agent_id, started_at, iteration, trusted_context, config })
-  if ([context, trusted_context, config].every(Object.isFrozen)) bindings.set(context, binding)
+  if (![context, trusted_context, config].every(Object.isFrozen))
+    return digest({ agent_id, started_at, iteration, trusted_context, config })
+  // configuration and trusted context are most of the text, and stay the same in every iteration of a run
+  const binding = digestOfCanonical(
+    `{"agent_id":${canonical(agent_id)},"config":${canonicalOnce(config)},"iteration":${canonical(iteration)},` +
+      `"started_at":${canonical(started_at)},"trusted_context":${canonicalOnce(trusted_context)}}`,
+  )
+  bindings.set(context, binding)
   return binding
 }
 

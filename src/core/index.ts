@@ -1,6 +1,7 @@
 import * as shapes from './shape.ts'
 
 export { byCodePoint, canonical } from './canonical-json.ts'
+export { canonicalOnce } from './canonical-once.ts'
 export { CODES, type Code, type CodeRow } from './codes.ts'
 export { copyOf } from './copy.ts'
 export { digest, digestOfCanonical, GENESIS, type Hash, type HexHash, hexHash } from './digest.ts'

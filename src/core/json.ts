@@ -20,3 +20,8 @@ export function deepFreeze<T>(value: T): T {
   }
   return value
 }
+
+/** True of what `deepFreeze` went through: nothing in it can change any more. */
+export function isFrozenThrough(value: object): boolean {
+  return frozenThrough.has(value)
+}

@@ -143,19 +143,23 @@ export class SessionState {
    */
   async race<T>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<Raced<T>> {
     const { clock } = this.setup.world
-    const late = new Fault('RUN_TIMEOUT', { message: 'The tool session reached its time limit' })
+    let late: Fault | null = null
+    const tooLate = (): Fault => {
+      late = new Fault('RUN_TIMEOUT', { message: 'The tool session reached its time limit' })
+      return late
+    }
     const stop = new AbortController()
     const deaf = this.onStop(() => stop.abort(this.stopped.reason))
     try {
       stop.signal.throwIfAborted()
-      const race = { clock, deadlineMs: this.deadlineMs, late: () => late, stop, long: true } as const
+      const race = { clock, deadlineMs: this.deadlineMs, late: tooLate, stop, long: true } as const
       const value = await raceDeadline(race, signal, work)
       if (this.stopped.aborted) return { kind: 'Stopped' }
       return this.isLate() ? { kind: 'Late' } : { kind: 'Done', value }
     } catch (error) {
       if (this.stopped.aborted) return { kind: 'Stopped' }
       signal.throwIfAborted()
-      if (error === late) return { kind: 'Late' }
+      if (late !== null && error === late) return { kind: 'Late' }
       throw error
     } finally {
       deaf()
