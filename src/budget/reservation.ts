@@ -183,6 +183,6 @@ function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<void> 
     const stop = (): void => reject(signal.reason)
     signal.addEventListener('abort', stop, { once: true })
     const settled = (): void => signal.removeEventListener('abort', stop)
-    work.then(resolve, reject).then(settled)
+    void work.then(resolve, reject).then(settled)
   })
 }

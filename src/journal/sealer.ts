@@ -91,7 +91,11 @@ export class Sealer {
   #start(): void {
     const { spare, start } = this.#world.threads
     if (spare < 1 || start === undefined) return
-    this.#thread = start(COMPLETING, { key: this.#key.handle, places: SIGNED_PLACES })
+    try {
+      this.#thread = start(COMPLETING, { key: this.#key.handle, places: SIGNED_PLACES })
+    } catch {
+      return // the system gives no thread, and all stays here
+    }
     void this.#thread.ready.then((ready) => {
       this.#ready = ready && this.#journals > 0
     })

@@ -103,6 +103,19 @@ test('what a thread that died did not answer is signed here, and no list is lost
   expect(await verified(journals)).toEqual(Array(MANY).fill(36))
 })
 
+test('where the system gives no thread, all is signed here', async () => {
+  const { world } = watched()
+  let tried = 0
+  const start = (): never => {
+    tried += 1
+    throw new Error('no thread')
+  }
+  const journals = await many({ ...world, threads: { spare: 1, start } })
+  await fill(journals, () => Promise.resolve())
+  expect(tried).toBe(1)
+  expect(await verified(journals)).toEqual(Array(MANY).fill(36))
+})
+
 test('one journal at a time starts no thread, and neither do many where none is to spare', async () => {
   const { world, seen } = watched()
   const directory = disk.folder()
