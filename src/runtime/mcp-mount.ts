@@ -1,5 +1,8 @@
-/** The MCP door on the server: `/mcp`, for callers with an API key. The agents are those that the runtime found. */
-import { agentFor, type IdentifiedCalls, McpHttp } from '../broker/index.ts'
+/**
+ * The MCP door on the server: `/mcp`, for callers with an API key. The agents are those that the runtime found. Most servers
+ * never meet such a client, so the door is loaded for the first one, or when it closes.
+ */
+import type { IdentifiedCalls, McpHttp } from '../broker/index.ts'
 import { assert, VERSION } from '../core/index.ts'
 import type { Log, Mount, RouteRequest } from '../server/index.ts'
 import { neverStopped } from '../world/index.ts'
@@ -10,14 +13,34 @@ const PATH = '/mcp'
 const BODY_BYTES_MAX = 1024 * 1024
 
 export function mcpMount(runtime: Runtime, log: Log): (mount: Mount) => void {
-  const { world, agents, approvals } = runtime
-  const door = new McpHttp({
+  let opened: Promise<McpHttp> | null = null
+  const door = (): Promise<McpHttp> => {
+    opened ??= openDoor(runtime, log)
+    return opened
+  }
+  return (mount) => {
+    const route = { path: PATH, access: 'key', foreignPages: 'refused', bodyBytesMax: BODY_BYTES_MAX } as const
+    mount.route({
+      ...route,
+      method: 'POST',
+      body: 'required',
+      handle: async (request) => (await door()).post(asked(request)),
+    })
+    mount.route({ ...route, method: 'DELETE', handle: async (request) => (await door()).delete(asked(request)) })
+    // one that nobody has used is loaded to be closed: a request that was admitted before must find it closed
+    mount.closing({ drain: async () => (await door()).drain(), cancel: async () => (await door()).cancel() })
+  }
+}
+
+async function openDoor({ world, agents, approvals, openToolSession }: Runtime, log: Log): Promise<McpHttp> {
+  const { agentFor, McpHttp } = await import('../broker/index.ts')
+  return new McpHttp({
     world,
     version: VERSION,
     agentFor: (caller, query) => agentFor(agents, caller, query),
     open: async (target, caller) => {
       const client = { transport: 'http', ...(caller.key_id === null ? {} : { key_id: caller.key_id }) }
-      const session = await runtime.openToolSession(target, { client }, neverStopped())
+      const session = await openToolSession(target, { client }, neverStopped())
       log.write('info', 'tool session opened', { agent: target.name, key_id: caller.key_id, run: session.audit.run_id })
       const identified: IdentifiedCalls = {
         call: (id, call, inner, options) => session.callOnce(call, { id, caller: caller.fingerprint }, inner, options),
@@ -26,17 +49,6 @@ export function mcpMount(runtime: Runtime, log: Log): (mount: Mount) => void {
     },
     report: (what, error) => log.write('warn', what, { error }),
   })
-  return (mount) => {
-    const route = { path: PATH, access: 'key', foreignPages: 'refused', bodyBytesMax: BODY_BYTES_MAX } as const
-    mount.route({
-      ...route,
-      method: 'POST',
-      body: 'required',
-      handle: (request) => door.post(asked(request)),
-    })
-    mount.route({ ...route, method: 'DELETE', handle: (request) => door.delete(asked(request)) })
-    mount.closing(door)
-  }
 }
 
 function asked({ caller, ...request }: RouteRequest): RouteRequest & { readonly caller: NonNullable<typeof caller> } {

@@ -11,8 +11,8 @@ import { type AgentRegistry, shownName } from '../../delegation/index.ts'
 import type { PolicyNews } from '../../policy/index.ts'
 import { openRuntime, openUpstreams, type Service, serve } from '../../runtime/index.ts'
 import { type Log, RATE_LIMIT, stderrLog } from '../../server/index.ts'
+import type { World } from '../../world/index.ts'
 import { openApprovalTerminal, terminalNotifier } from '../approvals/approval-terminal.ts'
-import { unknownApprovalTools } from '../approvals/unknown-approval-tools.ts'
 import { addCommand, type Cli, type CommonOptions, type ExitCode } from '../cli.ts'
 import { toolServerVariables } from '../mcp/variables.ts'
 import { chooseModel } from '../model.ts'
@@ -51,9 +51,7 @@ async function up(cli: Cli, options: CommonOptions): Promise<number> {
       env: await toolServerVariables(cli, project.root),
       report: (news) => logUpstreams(log, news),
     })
-    for (const { name, problem } of await unknownApprovalTools(world, project.root, config.approvalTools)) {
-      log.write('warn', 'nothing is held for a name in approvals.tools', { name, problem })
-    }
+    if (config.approvalTools.length > 0) await logUnknownTools(log, world, project.root, config.approvalTools)
     const runtime = await openRuntime({
       world,
       project: project.root,
@@ -101,6 +99,13 @@ async function up(cli: Cli, options: CommonOptions): Promise<number> {
     }
   } finally {
     stopping.forget()
+  }
+}
+
+async function logUnknownTools(log: Log, world: World, root: string, listed: readonly string[]): Promise<void> {
+  const { unknownApprovalTools } = await import('../approvals/unknown-approval-tools.ts')
+  for (const { name, problem } of await unknownApprovalTools(world, root, listed)) {
+    log.write('warn', 'nothing is held for a name in approvals.tools', { name, problem })
   }
 }
 

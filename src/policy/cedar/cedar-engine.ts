@@ -198,11 +198,19 @@ export function sharedEngine(): CedarEngine {
 }
 
 /**
+ * How much a function of the module must have worked before V8 compiles it a second time, with all its art. By V8's own
+ * measure (1.8 million) reading the first policy sets that off for hundreds of functions, and a process that only starts
+ * pays for it with twice the time that Cedar itself needs. docs/decisions/2026-12-01-starting-and-verifying-sooner.md has figures.
+ */
+const TIERING_BUDGET = 50_000_000
+
+/**
  * A new instance each time. `createRequire` is made anew too, because it remembers as children all that it loaded, and a
- * discarded instance must be let go. The flag must be set before, and setting it again changes nothing.
+ * discarded instance must be let go. The flags must be set before, and setting them again changes nothing.
  */
 function loadModule(): CedarModule {
   v8.setFlagsFromString('--no-turbo-inline-js-wasm-calls')
+  v8.setFlagsFromString(`--wasm-tiering-budget=${TIERING_BUDGET}`)
   const require = createRequire(import.meta.url)
   const path = require.resolve('@cedar-policy/cedar-wasm/nodejs')
   delete require.cache[path]

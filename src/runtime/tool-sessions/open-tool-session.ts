@@ -10,7 +10,7 @@ import { openProject } from '../project.ts'
 import { type ProjectGateOptions, projectGate } from '../project-gate.ts'
 import { type ReadyMadeTools, readyMadeTools } from '../ready-made.ts'
 import type { ToolSessionBounds } from './bounds.ts'
-import { startToolSession, type ToolSession } from './tool-session.ts'
+import type { ToolSession } from './tool-session.ts'
 
 export interface ToolSessionOptions extends ToolSessionBounds, ProjectGateOptions {
   /** The project's folder. */
@@ -34,6 +34,7 @@ export interface ToolSessionOptions extends ToolSessionBounds, ProjectGateOption
 
 /** Throws what a missing project, an unusable agent or unsafe storage have to say; then nothing is held. */
 export async function openToolSession(options: ToolSessionOptions, signal: AbortSignal): Promise<ToolSession> {
+  const { startToolSession } = await import('./tool-session.ts') // what a runtime without sessions does not need
   const world = options.world ?? nodeWorld()
   const project = await openProject(world, options.project)
   const target = runnableAgent(await findAgentSource(world, project.root, options.agent))

@@ -9,7 +9,7 @@ import type { Project } from '../project.ts'
 import { projectGate } from '../project-gate.ts'
 import type { RuntimeOptions } from '../runtime.ts'
 import type { ToolSessionBounds } from './bounds.ts'
-import { startToolSession, type ToolSession } from './tool-session.ts'
+import type { ToolSession } from './tool-session.ts'
 
 export interface ClientSessionOptions extends ToolSessionBounds {
   /** What policies may know of the client: `context.tool_client`. */
@@ -45,6 +45,7 @@ export function toolClientsOf(options: Options, { world, project, api, queue, re
     open: async (target, bounds, signal) => {
       const approvalTools = [...always, ...(bounds.approvalTools ?? [])] // a session needs more approvals, never fewer
       const parts = { ...bounds, approvalTools, world, project, target, tools, breakers, queue, gate: await gateOf() }
+      const { startToolSession } = await import('./tool-session.ts') // a server starts sooner without it
       return await startToolSession(parts, signal)
     },
     close: async () => (await watched)?.[Symbol.dispose](),
