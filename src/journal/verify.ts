@@ -100,10 +100,22 @@ export async function verifyPrefixBytes(
     run_id: runId,
     agent_id: checked.first.agent_id,
     entries: checked.entries,
-    snapshot_sha256: checked.sha256,
+    snapshot_sha256: await sha256Of(world, bytes),
     verified_bytes: checked.verifiedBytes,
     unverified_tail_bytes: bytes.length - checked.verifiedBytes,
   }
+}
+
+const HASHED_AT_ONCE = 1024 * 1024
+
+/** Of a whole file, with turns for others in between. */
+async function sha256Of({ clock }: World, bytes: Uint8Array): Promise<HexHash> {
+  const sha256 = createHash('sha256')
+  for (let at = 0; at < bytes.length; at += HASHED_AT_ONCE) {
+    sha256.update(bytes.subarray(at, at + HASHED_AT_ONCE))
+    await clock.yield()
+  }
+  return sha256.digest('hex') as HexHash
 }
 
 interface Rules extends VerifyOptions {
@@ -118,14 +130,11 @@ interface Checked {
   readonly entries: readonly Entry[]
   readonly first: Entry
   readonly verifiedBytes: number
-  /** Of all bytes, the fragment included. */
-  readonly sha256: HexHash
 }
 
 async function check(world: World, source: Uint8Array, key: PublicKey, rules: Rules): Promise<Checked> {
   const bytes = Buffer.from(source.buffer, source.byteOffset, source.byteLength)
   const signatures = new Signatures(key, pays(world, bytes.length, rules.threads) ? 'elsewhere' : 'here')
-  const sha256 = createHash('sha256')
   const entries: Entry[] = []
   let first: Entry | null = null
   let at = 0
@@ -162,7 +171,6 @@ async function check(world: World, source: Uint8Array, key: PublicKey, rules: Ru
       throw error
     }
     await settle(settled)
-    sha256.update(bytes.subarray(at, block.end))
     at = block.end
     rules.progress?.(at, bytes.length)
     await world.clock.yield()
@@ -172,7 +180,7 @@ async function check(world: World, source: Uint8Array, key: PublicKey, rules: Ru
   if (tail > 0 && rules.fragment === 'refused') throw invalid(`its last line is not finished (${tail} bytes)`)
   if (tail > LINE_BYTES_MAX) throw invalid(`its last line is longer than ${LINE_BYTES_MAX} bytes`)
   if (first === null) throw invalid('it holds no complete record')
-  return { entries, first, verifiedBytes: at, sha256: sha256.update(bytes.subarray(at)).digest('hex') as HexHash }
+  return { entries, first, verifiedBytes: at }
 }
 
 interface Block {
