@@ -23,8 +23,8 @@ export interface VerifyOptions {
   /** Told after each slice of records, for a person who waits. */
   readonly progress?: (bytesDone: number, bytesAll: number) => void
   /**
-   * Threads that may work on it. Default: this one and what the machine can spare. With more than one, and a file that
-   * is not small, signatures are checked by Node's pool of threads while this one reads; with 1 all work stays here.
+   * Threads that may check signatures. Default: as many as the machine can spare, and one. Where more than one is allowed and
+   * the journal is long enough to keep them busy, they are started and this one reads; with 1 all work stays here.
    */
   readonly threads?: number
 }
@@ -134,11 +134,10 @@ interface Checked {
 
 async function check(world: World, source: Uint8Array, key: PublicKey, rules: Rules): Promise<Checked> {
   const bytes = Buffer.from(source.buffer, source.byteOffset, source.byteLength)
-  const signatures = new Signatures(key, pays(world, bytes.length, rules.threads) ? 'elsewhere' : 'here')
+  using signatures = new Signatures(world, key, rules.threads)
   const entries: Entry[] = []
   let first: Entry | null = null
   let at = 0
-  let asked = 0
   let shown = 0
   const settle = async (end: number): Promise<void> => {
     await signatures.settle(end)
@@ -149,9 +148,7 @@ async function check(world: World, source: Uint8Array, key: PublicKey, rules: Ru
   }
   let place: ExpectedPlace = { sequence: 0, previousHash: GENESIS, agentId: null, runId: null }
   for (let block = nextBlock(bytes, at, 0); block !== null; block = nextBlock(bytes, at, place.sequence)) {
-    const settled = asked // while this block is asked about, the answers to the one before come in
     signatures.ask(block.signed, place.sequence)
-    asked += block.signed.length
     try {
       for (const { line, payload } of block.signed) {
         const record = readRecord(line, payload, place)
@@ -170,12 +167,13 @@ async function check(world: World, source: Uint8Array, key: PublicKey, rules: Ru
       await signatures.settle(place.sequence + 1) // a bad signature up to here is the better answer
       throw error
     }
-    await settle(settled)
+    await settle(Math.min(signatures.due, place.sequence))
     at = block.end
     rules.progress?.(at, bytes.length)
+    signatures.expect(((bytes.length - at) / at) * place.sequence)
     await world.clock.yield()
   }
-  await settle(asked)
+  await settle(place.sequence)
   const tail = bytes.length - at
   if (tail > 0 && rules.fragment === 'refused') throw invalid(`its last line is not finished (${tail} bytes)`)
   if (tail > LINE_BYTES_MAX) throw invalid(`its last line is longer than ${LINE_BYTES_MAX} bytes`)
@@ -191,9 +189,9 @@ interface Block {
   readonly broken: unknown
 }
 
-/** Some complete lines: few enough that the one thread is soon free again, and enough to keep other threads busy. */
-const BLOCK_RECORDS = 32
-const BLOCK_BYTES = 128 * 1024
+/** Some complete lines: few enough to be read in a millisecond or two, and many because curve arithmetic empties the caches. */
+const BLOCK_RECORDS = 128
+const BLOCK_BYTES = 512 * 1024
 
 function nextBlock(bytes: Buffer, start: number, firstSequence: number): Block | null {
   const signed: SignedPayload[] = []
@@ -209,13 +207,6 @@ function nextBlock(bytes: Buffer, start: number, firstSequence: number): Block |
     end = newline + 1
   }
   return end === start ? null : { signed, end, broken: null }
-}
-
-/** Below this, waking the other threads costs more than they save. */
-const SHARED_BYTES_MIN = 64 * 1024
-
-function pays(world: World, bytes: number, threads = world.threads.spare + 1): boolean {
-  return threads > 1 && bytes >= SHARED_BYTES_MIN
 }
 
 /** Every byte of the file, or a fault when it is no regular file, too large, or changed while it was read. */

@@ -24,8 +24,6 @@ export interface PublicKey {
   readonly hex: string
   /** True only for a canonical signature of exactly these bytes. */
   verifies(message: Uint8Array, signature: Uint8Array): boolean
-  /** The same answer from a thread of Node's pool, so that this one stays free. */
-  verifiesElsewhere(message: Uint8Array, signature: Uint8Array): Promise<boolean>
 }
 
 export interface SigningKey {
@@ -43,17 +41,21 @@ export function parsePublicKey(hex: string): PublicKey {
   if (!/^[0-9a-fA-F]{64}$/.test(hex)) throw invalid('a public key is 64 hex digits')
   const bytes = Buffer.from(hex, 'hex')
   if (startsWithWeakPoint(bytes)) throw invalid('it is a weak or non-canonical point')
-  const key = createPublicKey({ key: Buffer.concat([SPKI_PREFIX, bytes]), format: 'der', type: 'spki' })
-  const isSound = (signature: Uint8Array): boolean => signature.length === 64 && !startsWithWeakPoint(signature)
+  const key = createPublicKey({ key: spkiOf(hex), format: 'der', type: 'spki' })
   return {
     hex: bytes.toString('hex'),
-    verifies: (message, signature) => isSound(signature) && verify(null, message, key, signature),
-    verifiesElsewhere: (message, signature) =>
-      new Promise((resolve, reject) => {
-        if (!isSound(signature)) return resolve(false)
-        verify(null, message, key, signature, (error, fits) => (error === null ? resolve(fits) : reject(error)))
-      }),
+    verifies: (message, signature) => isSoundSignature(signature) && verify(null, message, key, signature),
   }
+}
+
+/** What Node takes for a public key of these hex digits, which are checked already. */
+export function spkiOf(hex: string): Buffer {
+  return Buffer.concat([SPKI_PREFIX, Buffer.from(hex, 'hex')])
+}
+
+/** False for what is refused before Node is asked. */
+export function isSoundSignature(signature: Uint8Array): boolean {
+  return signature.length === 64 && !startsWithWeakPoint(signature)
 }
 
 /** Makes the signing key of a 32-byte seed. */

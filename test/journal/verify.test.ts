@@ -16,6 +16,7 @@ import {
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { isFault } from '../../src/core/index.ts'
+import type { Entry } from '../../src/events/index.ts'
 import {
   createJournal,
   readEvidence,
@@ -24,9 +25,11 @@ import {
   verifyPrefixBytes,
   verifyRun,
   verifyRunPrefix,
+  visitRunPrefix,
 } from '../../src/journal/index.ts'
 import { parsePublicKey } from '../../src/keys/index.ts'
-import { nodeWorld, type World } from '../../src/world/index.ts'
+import { nodeWorld, type SideThread, type World } from '../../src/world/index.ts'
+import { startSideThread } from '../../src/world/side-thread.ts'
 import { faultyWorld, gate } from '../support/faulty-world.ts'
 import { AGENT, madeKey, makeLines, OUTPUT, sha256, signedLine, TERMINATED } from '../support/journal-maker.ts'
 import { scratch } from '../support/scratch.ts'
@@ -340,6 +343,55 @@ describe('a long journal', () => {
     expect(others).toBeGreaterThan(1)
     expect(told.at(-1)).toBe(bytes.length)
     expect(told).toEqual([...told].sort((left, right) => left - right))
+  })
+
+  /** Threads of this machine that are up before the next run of records, and how often they were asked. */
+  function helped(): { readonly on: World; readonly asked: () => number } {
+    let asked = 0
+    const started: SideThread[] = []
+    const start = (work: string, data: object): SideThread => {
+      const thread = startSideThread(work, data)
+      const ask: SideThread['ask'] = (question, moved) => {
+        asked += 1
+        return thread.ask(question, moved)
+      }
+      started.push(thread)
+      return { ...thread, ask }
+    }
+    const turn = async (): Promise<void> => {
+      await Promise.all(started.map(({ ready }) => ready))
+      await world.clock.yield()
+    }
+    return {
+      on: { ...world, threads: { spare: 1, start }, clock: { ...world.clock, yield: turn } },
+      asked: () => asked,
+    }
+  }
+
+  test('that is very long is checked by threads beside this one, with the same answer', async () => {
+    const lines = makeLines({ key, events: Array.from({ length: 1500 }, (_, index) => OUTPUT(`${index}`)) })
+    const all = Buffer.concat(lines)
+    const { on, asked } = helped()
+    const proven = await verifyPrefixBytes(on, all, publicKey, runId)
+    expect(proven.entries.map(({ sequence }) => sequence)).toEqual(lines.map((_, index) => index))
+    expect(proven.snapshot_sha256).toBe(sha256(all))
+    expect(asked()).toBeGreaterThan(5)
+    const inOrder: number[] = []
+    const visit = (entries: readonly Entry[]): void => void inOrder.push(...entries.map(({ sequence }) => sequence))
+    await visitRunPrefix(on, file(all), publicKey, runId, visit)
+    expect(inOrder).toEqual(lines.map((_, index) => index))
+  })
+
+  test('that is very long is refused at its first bad record, whichever thread saw it', async () => {
+    const lines = makeLines({ key, events: Array.from({ length: 1500 }, (_, index) => OUTPUT(`${index} xxx`)) })
+    for (const spoilt of [[5], [700], [1499], [1300, 700, 701], [640, 900]]) {
+      const bad = Buffer.concat(lines.map((line, index) => (spoilt.includes(index) ? spoil(line) : line)))
+      const { on } = helped()
+      await expect(verify(on, file(bad), publicKey)).rejects.toMatchObject({
+        code: 'EVIDENCE_INVALID',
+        facts: { record: Math.min(...spoilt) },
+      })
+    }
   })
 
   test('yields also where the clock stands still', async () => {
