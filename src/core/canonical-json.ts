@@ -13,12 +13,24 @@ export function canonical(value: unknown): string {
   return write(value, 0)
 }
 
+/** Whether something was written that our own strict reader refuses. */
+let isUnreadable = false
+
+/** As `canonical`, and a Bug also on what our own strict reader refuses: an integer beyond 2^53-1, the name `__proto__`. */
+export function canonicalToRead(value: unknown): string {
+  isUnreadable = false
+  const text = write(value, 0)
+  if (isUnreadable) throw new Bug('what is written can be read back')
+  return text
+}
+
 function write(value: unknown, depth: number): string {
   switch (typeof value) {
     case 'string':
       return quote(value)
     case 'number':
       if (!Number.isFinite(value)) throw new Bug('canonical JSON has no NaN and no infinity')
+      if (!Number.isSafeInteger(value) && Number.isInteger(value)) isUnreadable = true
       return Object.is(value, -0) ? '0' : String(value)
     case 'boolean':
       return value ? 'true' : 'false'
@@ -48,6 +60,7 @@ function writeObject(members: object, depth: number): string {
   let text = '{'
   for (let index = 0; index < names.length; index += 1) {
     const name = names[index] as string
+    if (name === '__proto__') isUnreadable = true
     const member = write((members as Record<string, unknown>)[name], depth)
     text += index === 0 ? `${quote(name)}:${member}` : `,${quote(name)}:${member}`
   }

@@ -55,14 +55,12 @@ export function recordLine(entry: NewEntry, runId: RunId, place: ChainPlace, key
   assert(fits(wireEventShape, wire), `an event that is written is one of the catalogue (${entry.event.kind})`)
   assert(isTimestamp(entry.timestamp) && fits(shapes.u32, entry.iteration), 'an entry has its time and its iteration')
   const event = wireEventShape.write(wire)
-  const payload =
-    `{"entry":{"agent_id":"${entry.agent_id}","event":${event},"iteration":${entry.iteration},` +
+  const text =
+    `${HEAD}{"entry":{"agent_id":"${entry.agent_id}","event":${event},"iteration":${entry.iteration},` +
     `"sequence":${place.sequence},"timestamp":"${entry.timestamp}"},` +
     `"previous_hash":"${place.previousHash}","run_id":"${runId}","version":2}`
-  const payloadBytes = Buffer.byteLength(payload)
-  const line = Buffer.allocUnsafe(FRAME_BYTES + payloadBytes)
-  let at = line.write(HEAD, 'latin1')
-  at += line.write(payload, at, 'utf8')
+  const line = Buffer.allocUnsafe(Buffer.byteLength(text) + FRAME_BYTES - HEAD.length)
+  const at = line.write(text, 'utf8')
   const signature = base64(key.sign(line.subarray(HEAD.length, at)))
   line.write(`${MIDDLE}${signature}${TAIL}`, at, 'latin1')
   return line
