@@ -19,5 +19,5 @@ export function rememberingKey(key: PublicKey): PublicKey {
     answers.set(name, fits)
     return fits
   }
-  return { hex: key.hex, verifies, verifiesElsewhere: async (message, signature) => verifies(message, signature) }
+  return { hex: key.hex, verifies }
 }
