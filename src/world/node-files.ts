@@ -8,6 +8,7 @@ import { type BigIntStats, constants, fstatSync, statSync } from 'node:fs'
 import * as fs from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { Fault } from '../core/index.ts'
+import { errnoOf, toFault, tooLong } from './file-faults.ts'
 import { openPlace } from './node-places.ts'
 import type { FileFacts, FileKind, Files, OpenFile } from './world.ts'
 
@@ -181,45 +182,4 @@ export async function absentAsNull<T>(work: Promise<T>): Promise<T | null> {
     if (errnoOf(error) === 'ENOENT') return null
     throw toFault(error)
   }
-}
-
-function errnoOf(error: unknown): string {
-  return (error as NodeJS.ErrnoException | null)?.code ?? 'UNKNOWN'
-}
-
-const FULL = new Set(['ENOSPC', 'EDQUOT', 'EMFILE', 'ENFILE'])
-
-export function toFault(error: unknown): Fault {
-  if (error instanceof Fault) return error
-  const errno = errnoOf(error)
-  const facts = { errno }
-  if (FULL.has(errno)) {
-    return new Fault('STORAGE_FULL', {
-      message: `Cannot store: the system has no room left (${errno})`,
-      hint: 'Free space or raise the limit; nothing that was acknowledged is lost',
-      facts,
-      cause: error,
-    })
-  }
-  if (errno === 'ELOOP' || errno === 'EMLINK') {
-    return new Fault('STORAGE_UNSAFE', {
-      message: 'Cannot open: the name is a symbolic link',
-      hint: 'Replace the link by a regular file that this user owns',
-      facts,
-      cause: error,
-    })
-  }
-  return new Fault('STORAGE_FAILED', {
-    message: `Cannot use storage: the system answered ${errno}`,
-    hint: 'Check that the disk is mounted read-write and that this user may use the folder',
-    facts,
-    cause: error,
-  })
-}
-
-function tooLong(size: number, bytesMax: number): Fault {
-  return new Fault('FILE_TOO_LARGE', {
-    message: `Cannot read the file: it holds ${size} bytes and ${bytesMax} are allowed`,
-    hint: 'A file of this size was not written by this runtime',
-  })
 }

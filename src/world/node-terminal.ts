@@ -6,7 +6,7 @@
 import { close, constants, open } from 'node:fs'
 import { ReadStream, WriteStream } from 'node:tty'
 import { promisify } from 'node:util'
-import { toFault } from './node-files.ts'
+import { toFault } from './file-faults.ts'
 import type { ControllingTerminal } from './world.ts'
 
 const openFile = promisify(open)

@@ -3,8 +3,7 @@
  * at a gate until the test lets it go on. Everything else is the World it wraps. Also counts and lists what was done.
  */
 import type { Fault } from '../../src/core/index.ts'
-import type { Files, OpenFile, World } from '../../src/world/index.ts'
-import { toFault } from '../../src/world/node-files.ts'
+import { type Files, type OpenFile, toFault, type World } from '../../src/world/index.ts'
 
 export type DiskOperation =
   | 'lstat'

@@ -6,8 +6,8 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { nameMatches } from '../../src/tools/files/name-pattern.ts'
 import { type FileRoot, fileTools } from '../../src/tools/index.ts'
-import { nodeWorld, type Place, type World } from '../../src/world/index.ts'
-import { toFault } from '../../src/world/node-files.ts'
+import { nodeWorld, type Place, toFault, type World } from '../../src/world/index.ts'
+
 import { type TemporaryFolder, temporaryFolder } from '../support/folder.ts'
 import { asked } from './support.ts'
 
