@@ -49,6 +49,10 @@ async function infer(run: Run, signal: AbortSignal): Promise<Inferred | Finished
   if (bytes > REQUEST_BYTES_MAX)
     return failedWith(`the request to the model is ${bytes} bytes long, and ${REQUEST_BYTES_MAX} are allowed`)
   run.pendingObservations = []
+  if (run.setup.budget !== undefined) {
+    await run.recorder.commit() // `begin` below syncs the root's journal, and this is another
+    signal.throwIfAborted() // before tokens are held: between that and `begin` nothing may come, or nobody gives them back
+  }
   let reservation: ReturnType<Run['budget']['reserve']>
   try {
     reservation = run.budget.reserve({
@@ -66,7 +70,6 @@ async function infer(run: Run, signal: AbortSignal): Promise<Inferred | Finished
     if (isFault(error, 'BUDGET_REFUSED')) return finished('MaxTokens')
     throw error
   }
-  if (run.setup.budget !== undefined) await run.recorder.commit() // `begin` syncs the root's journal, and this is another
   await reservation.begin(signal)
   let reply: ReadReply
   try {

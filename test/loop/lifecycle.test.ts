@@ -5,6 +5,7 @@ import { type LoopResult, type RunSetup, runLoop } from '../../src/loop/index.ts
 import { deny } from '../../src/policy/index.ts'
 import { toolbox } from '../../src/tools/index.ts'
 import { nodeWorld } from '../../src/world/index.ts'
+import { attached } from '../support/budget.ts'
 import { allowAll, gateOf } from '../support/gates.ts'
 import { MemoryLog } from '../support/memory-log.ts'
 import { callOf, type ModelForTest, modelOf, type Reply } from '../support/scripted-model.ts'
@@ -352,5 +353,23 @@ describe('delivery of the reply', () => {
     log.failAt(6)
     await run()
     expect(sends).toBe(0)
+  })
+})
+
+describe('a delegated run that ends before its model could be asked leaves its parent all of its tokens', () => {
+  test.each([
+    ['was cancelled while its journal was written', (stop: AbortController) => stop.abort()],
+    ['lost its journal', (_: AbortController, log: MemoryLog) => log.failAt(0)],
+  ])('when it %s', async (_, spoil) => {
+    const { root } = attached(10_000)
+    const { log, provider, run } = trialOf([{ content: 'fine' }], { budget: root.child(10_000) })
+    const stop = new AbortController()
+    const release = log.hold()
+    const ended = run(stop.signal)
+    spoil(stop, log)
+    release()
+    await ended
+    expect(provider.asked).toHaveLength(0)
+    expect(root.snapshot()).toMatchObject({ reserved_tokens: 0, uncertain_tokens: 0, available_tokens: 10_000 })
   })
 })
