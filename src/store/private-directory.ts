@@ -13,8 +13,9 @@ export const PRIVATE_FILE_MODE = 0o600
 export async function ensurePrivateDirectory(world: World, path: string, what: string): Promise<void> {
   refuseWeakPlatform(world)
   const facts = await world.files.lstat(path)
-  if (facts === null) await makeDurably(world, path)
+  const above = facts === null ? await make(world, path) : []
   judge(world, facts ?? (await world.files.lstat(path)), what)
+  await nameDurably(world, path, above)
 }
 
 /** False when the folder is absent; throws when it is not private. Creates nothing. */
@@ -25,14 +26,29 @@ export async function hasPrivateDirectory(world: World, path: string, what: stri
   return true
 }
 
-/** A folder whose own name is not synced may vanish in a crash, with all the evidence that was synced inside it. */
-async function makeDurably(world: World, path: string): Promise<void> {
-  const parents = [dirname(path)]
+/** The folders that hold the names that were made. */
+async function make(world: World, path: string): Promise<readonly string[]> {
+  const above = [dirname(path)]
   for (let parent = dirname(path); (await world.files.lstat(parent)) === null; parent = dirname(parent)) {
-    parents.push(dirname(parent))
+    above.push(dirname(parent))
   }
   await world.files.mkdir(path, PRIVATE_DIRECTORY_MODE)
-  for (const parent of parents) await world.files.syncDirectory(parent)
+  return above
+}
+
+/** Of each World, the folders whose names are known to be durable. */
+const durableIn = new WeakMap<World, Set<string>>()
+
+/**
+ * A folder whose own name is not synced may vanish in a crash, with all the evidence that was synced inside it. That it is
+ * there proves nothing: whoever made it may have died, or failed, before the sync. So each process syncs once.
+ */
+async function nameDurably(world: World, path: string, made: readonly string[]): Promise<void> {
+  const durable = durableIn.get(world) ?? new Set<string>()
+  durableIn.set(world, durable)
+  if (made.length === 0 && durable.has(path)) return
+  for (const above of new Set([...made, dirname(path), dirname(dirname(path))])) await world.files.syncDirectory(above)
+  durable.add(path)
 }
 
 function judge(world: World, facts: FileFacts | null, what: string): void {

@@ -145,17 +145,18 @@ describe('creating a journal', () => {
   })
 
   test.each([
-    ['create', 'EROFS', 'STORAGE_FAILED', 0],
-    ['create', 'ENOSPC', 'STORAGE_FULL', 0],
-    ['create', 'EMFILE', 'STORAGE_FULL', 0],
-    ['syncAll', 'EIO', 'STORAGE_FAILED', 1],
-    ['syncDirectory', 'EIO', 'STORAGE_FAILED', 1],
+    ['create', 'EROFS', 'STORAGE_FAILED', 0, 1],
+    ['create', 'ENOSPC', 'STORAGE_FULL', 0, 1],
+    ['create', 'EMFILE', 'STORAGE_FULL', 0, 1],
+    ['syncAll', 'EIO', 'STORAGE_FAILED', 1, 1],
+    ['syncDirectory', 'EIO', 'STORAGE_FAILED', 0, 1], // of the name of the folder
+    ['syncDirectory', 'EIO', 'STORAGE_FAILED', 1, 3], // of the name of the file
   ] as const)(
     'fails when %s answers %s; a file that was made stays and burns its name',
-    async (on, errno, code, files) => {
+    async (on, errno, code, files, nth) => {
       const directory = disk.folder()
       await (await createJournal(world, { directory, principal })).close() // the key is there
-      const faulty = faultyWorld(world, [{ on, errno }])
+      const faulty = faultyWorld(world, [{ on, errno, nth }])
       await expect(fresh(faulty, directory)).rejects.toMatchObject({ code, facts: { errno } })
       expect(readdirSync(directory)).toHaveLength(2 + files)
       expect(faulty.count('close')).toBe(faulty.count('open') + files) // nothing stays open

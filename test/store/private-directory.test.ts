@@ -21,12 +21,29 @@ describe('a private directory', () => {
     expect(synced).toEqual(['syncDirectory .symbiont', `syncDirectory ${top.slice(top.lastIndexOf('/') + 1)}`])
   })
 
-  test('that exists is taken as it is, and costs no sync', async () => {
+  test('that exists is taken as it is; who made it may have died before its name was durable, so each process syncs that once', async () => {
+    const path = disk.folder()
     const faulty = faultyWorld(world)
-    await ensurePrivateDirectory(faulty, disk.folder(), 'governed folder')
-    expect(faulty.count('syncDirectory')).toBe(0)
+    for (let times = 0; times < 3; times += 1) await ensurePrivateDirectory(faulty, path, 'governed folder')
     expect(faulty.count('mkdir')).toBe(0)
+    expect(faulty.count('syncDirectory')).toBe(2) // of the folder that holds it, and of the one above
   })
+
+  test.each(['mkdir', 'syncDirectory'] as const)(
+    'whose %s fails late has its name synced at the next try',
+    async (on) => {
+      const path = join(disk.folder(), '.symbiont', 'governed')
+      const faulty = faultyWorld(world, [{ on, errno: 'EIO', late: true }])
+      await expect(ensurePrivateDirectory(faulty, path, 'governed folder')).rejects.toMatchObject({
+        code: 'STORAGE_FAILED',
+      })
+      const before = faulty.done.length
+      await ensurePrivateDirectory(faulty, path, 'governed folder')
+      const synced = faulty.done.slice(before).filter((line) => line.startsWith('syncDirectory'))
+      expect(synced).toContain('syncDirectory .symbiont')
+      expect(synced).toHaveLength(2)
+    },
+  )
 
   test.each([0o777, 0o750, 0o705, 0o710])('of mode %o is refused and not repaired [J3]', async (mode) => {
     const path = disk.folder()
