@@ -6,7 +6,6 @@
  * store's, for the moment of creation, and the claim's own, from creation until the owner has finished or gone. Whoever
  * reads a claim holds its lock meanwhile.
  */
-import { dirname } from 'node:path'
 import { type AgentId, assert, digest, Fault, type InvocationId, newId } from '../core/index.ts'
 import { createJournal, type Journal } from '../journal/index.ts'
 import { ensurePrivateDirectory, hasPrivateDirectory, openPrivateFile, PRIVATE_FILE_MODE } from '../store/index.ts'
@@ -47,7 +46,6 @@ class FileClaims implements ClaimStore {
   readonly #project: string
   readonly #storeLock: StoreLock
   #place: Place | null = null
-  #anchored = false
 
   constructor(world: World, project: string) {
     this.#world = world
@@ -58,7 +56,7 @@ class FileClaims implements ClaimStore {
   async open(request: ClaimRequest, signal: AbortSignal): Promise<Fresh | Existing> {
     const identity = identityOf(request)
     const place = await this.#placeOf(identity)
-    await this.#makeStore(place)
+    await ensurePrivateDirectory(this.#world, place.store, STORE_NAME)
     const taken = await this.#take(place, identity, signal, 'create')
     assert(taken.kind !== 'Absent', 'a claim that is opened is there afterwards')
     if (taken.kind === 'InProgress') return taken
@@ -106,19 +104,6 @@ class FileClaims implements ClaimStore {
   async #placeOf(name: Name): Promise<ClaimPlace> {
     this.#place ??= placeOf(await canonicalPath(this.#world, this.#project))
     return claimPlace(this.#place, name)
-  }
-
-  /**
-   * Makes the folder if it is absent. Its own name must be durable before a claim in it counts, so the folders above are
-   * synced, once a process, also when somebody else made it a moment ago and may not have synced it yet.
-   */
-  async #makeStore({ project, store }: Place): Promise<void> {
-    const there = (await this.#world.files.lstat(store)) !== null
-    await ensurePrivateDirectory(this.#world, store, STORE_NAME)
-    if (there && this.#anchored) return
-    await this.#world.files.syncDirectory(dirname(store))
-    await this.#world.files.syncDirectory(project)
-    this.#anchored = true
   }
 
   /** Under the store lock: the claim is found or made, and its own lock taken, in one step for everybody else. */
@@ -186,7 +171,11 @@ class FileClaims implements ClaimStore {
     agrees: ClaimRequest['agrees'],
   ): Promise<Existing> {
     await using file = locked
-    return await readState(this.#world, place, identity, await readClaim(file), agrees)
+    const lines = await readClaim(file)
+    // whoever wrote it may have died, or failed, before it was durable, and what is told now must hold after the next crash
+    await file.syncData()
+    await this.#world.files.syncDirectory(place.store)
+    return await readState(this.#world, place, identity, lines, agrees)
   }
 }
 

@@ -166,6 +166,28 @@ test('a claim costs four syncs to open and one to finish', async () => {
   expect(done).toEqual(['syncData .symbiont/invocations/*.jsonl'])
 })
 
+test('what is told of a claim that is there already was synced first: who wrote it may have died before', async () => {
+  using project = temporaryProject()
+  const request = requestOf()
+  await finishRun(await fresh(fileClaims(nodeWorld(), project.root), request), 'complete')
+  const done: string[] = []
+  const world = watchedWorld((operation, path) => {
+    if (operation === 'readAll' || operation.startsWith('sync'))
+      done.push(`${operation} ${path.slice(project.root.length + 1).replace(/[0-9a-f-]{36,}/g, '*')}`)
+  })
+  const claims = fileClaims(world, project.root)
+  const asks = [() => claims.lookup(request, never), () => claims.open(request, never)]
+  for (const ask of asks) {
+    done.length = 0
+    expect((await ask()).kind).toBe('Recorded')
+    const read = done.indexOf('readAll .symbiont/invocations/*.jsonl')
+    expect(read).toBeGreaterThan(-1)
+    expect(done.slice(read)).toEqual(
+      expect.arrayContaining(['syncData .symbiont/invocations/*.jsonl', 'syncDirectory .symbiont/invocations']),
+    )
+  }
+})
+
 test('the store lock is free again before a claim touches the disk with its lines', async () => {
   using project = temporaryProject()
   let held = false
