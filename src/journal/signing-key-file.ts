@@ -17,7 +17,9 @@ const RETRY_MS = 10
 /** The key of the governed folder, made if it is absent. Throws `STORAGE_UNSAFE` or `KEY_INVALID`, writing nothing. */
 export async function openSigningKey(world: World, directory: string): Promise<SigningKey> {
   await ensurePrivateDirectory(world, directory, 'governed folder')
-  return (await readSigningKey(world, directory)) ?? (await oneAtATime(directory, () => makeKey(world, directory)))
+  return (
+    (await readSigningKey(world, directory)) ?? (await oneAtATime(world, directory, () => makeKey(world, directory)))
+  )
 }
 
 /** The key of the governed folder, or null when there is none. Never makes one. */
@@ -81,10 +83,13 @@ function leftOver(temporary: string, cause: unknown): Fault {
   })
 }
 
-const turns = new Map<string, Promise<unknown>>()
+/** Of each World by itself: a simulated process that died in its turn must not keep the next one waiting. */
+const turnsOf = new WeakMap<World, Map<string, Promise<unknown>>>()
 
 /** Creations within one process take turns, so that none sees the other's second link. */
-async function oneAtATime<T>(directory: string, work: () => Promise<T>): Promise<T> {
+async function oneAtATime<T>(world: World, directory: string, work: () => Promise<T>): Promise<T> {
+  const turns = turnsOf.get(world) ?? new Map<string, Promise<unknown>>()
+  turnsOf.set(world, turns)
   const before = turns.get(directory) ?? Promise.resolve()
   const mine = before.then(work, work)
   turns.set(directory, mine)

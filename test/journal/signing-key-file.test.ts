@@ -65,6 +65,16 @@ describe('the signing key', () => {
     expect(readdirSync(folder)).toEqual([SIGNING_KEY_NAME])
   })
 
+  test('is made by another process while one that began it hangs', async () => {
+    const folder = disk.folder()
+    const hung = gate()
+    const first = openSigningKey(faultyWorld(world, [{ on: 'create', gate: hung }]), folder)
+    await hung.reached
+    const { publicKey } = await openSigningKey(nodeWorld(), folder)
+    hung.open()
+    expect((await first).publicKey.hex).toBe(publicKey.hex)
+  })
+
   test("is the winner's for whoever loses the race", async () => {
     const folder = disk.folder()
     const winner = Buffer.alloc(32, 9)
