@@ -208,7 +208,7 @@ export {
 } from '../world/index.ts'
 export type { AskOptions, Reply } from './ask.ts'
 export { openProject, type Project, projectAt } from './project.ts'
-export type { ProjectGateOptions } from './project-gate.ts'
+export { type ProjectGateOptions, projectGate } from './project-gate.ts'
 export { type ReadyMadeTools, readyMadeTools } from './ready-made.ts'
 export { type AgentRun, type AgentRunOptions, RUN_SCOPE, runAgent } from './run-agent.ts'
 export type { RunResult } from './run-result.ts'

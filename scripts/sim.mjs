@@ -1,0 +1,251 @@
+/**
+ * Runs simulated lives of the whole runtime, one a seed, and says which laws were broken.
+ *
+ *   npm run sim                                     seeds 1 to 1,000
+ *   npm run sim -- --from N --seeds COUNT           others; slices of them run in processes of their own
+ *   npm run sim -- --seed N [--only 3,7] [--trace]  one life, perhaps with some of its planned events, step by step
+ *   npm run sim -- --seed N --journals              the journals that it leaves
+ *
+ * A seed that breaks a law is printed with the commit, the shortest plan that still breaks it, its trace, and the command
+ * that shows it again. Exit code 1 then. `--json` prints one line for each broken law and one for the sum.
+ */
+import { execFileSync, spawn } from 'node:child_process'
+import { availableParallelism } from 'node:os'
+import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { parseArgs } from 'node:util'
+import { requireNode } from '../bin/node-version.js'
+import { buildWhenStale } from './build.mjs'
+import { ROOT, Stop, whenProgram } from './steps.mjs'
+
+/** @typedef {import('../src/testing/simulation/simulate.ts').LivedLife} LivedLife */
+/** @typedef {{ lives: number, steps: number, boots: number, effects: number, broken: { seed: number, law: string, what: string }[] }} Sum */
+
+const SLICE = 500
+const TRACE_LINES_MAX = 120
+const EXPLAINED_MAX = 3
+
+await whenProgram(import.meta, async () => {
+  requireNode()
+  const { values } = parseArgs({
+    options: {
+      from: { type: 'string', default: '1' },
+      seeds: { type: 'string', default: '1000' },
+      seed: { type: 'string' },
+      only: { type: 'string' },
+      jobs: { type: 'string', default: String(Math.min(2, availableParallelism())) },
+      dist: { type: 'string' },
+      trace: { type: 'boolean', default: false },
+      journals: { type: 'boolean', default: false },
+      json: { type: 'boolean', default: false },
+      slice: { type: 'boolean', default: false },
+      first: { type: 'boolean', default: false },
+    },
+  })
+  // another build of the same sources, for a proof that faults in it are found
+  if (values.dist === undefined) buildWhenStale(ROOT, { stdout: 2 })
+  const dist = resolve(values.dist ?? join(ROOT, 'dist'))
+  if (values.seed !== undefined) return await one(dist, number(values.seed), listed(values.only), values)
+  const from = number(values.from)
+  const count = number(values.seeds)
+  // what a process of our own says, for programs; the first broken law may be all that is asked
+  if (values.slice)
+    return void process.stdout.write(`${JSON.stringify(await livesOf(dist, from, count, values.first))}\n`)
+  await many(dist, from, count, values)
+})
+
+/** @param {string} dist @returns {Promise<typeof import('../src/testing/simulation/simulate.ts')>} */
+async function simulator(dist) {
+  return await import(pathToFileURL(join(dist, 'testing', 'simulation', 'simulate.js')).href)
+}
+
+/**
+ * @param {string} dist
+ * @param {number} seed
+ * @param {readonly number[] | undefined} only
+ * @param {{ trace: boolean, journals: boolean, json: boolean }} how
+ */
+async function one(dist, seed, only, { trace, journals, json }) {
+  const { simulate, shortestLife } = await simulator(dist)
+  const life = await watched(() => simulate({ seed, ...(only === undefined ? {} : { only }) }))
+  if (json) printJson(life)
+  else if (journals) printJournals(life)
+  else if (trace) process.stdout.write(`${life.trace.join('\n')}\n`)
+  else if (only === undefined && life.violations.length > 0)
+    await explain(seed, life.violations[0]?.law ?? '', shortestLife)
+  if (!json) process.stdout.write(`${sentence(life)}\n`)
+  if (life.violations.length > 0) process.exitCode = 1
+}
+
+/** @param {LivedLife} life */
+function sentence({ seed, steps, lives, effects, violations }) {
+  const broken = violations.map(({ law, what }) => `\n  ${law}: ${what}`).join('')
+  return `seed ${seed}: ${steps} steps, ${lives} processes, ${effects} effects, ${violations.length} broken laws${broken}`
+}
+
+/** @param {LivedLife} life */
+function printJournals({ journals }) {
+  for (const [name, bytes] of journals) process.stdout.write(`== ${name}\n${Buffer.from(bytes).toString()}\n`)
+}
+
+/** @param {LivedLife} life */
+function printJson({ seed, violations }) {
+  for (const { law, what } of violations) process.stdout.write(`${JSON.stringify({ law, what, seed })}\n`)
+}
+
+/**
+ * @param {string} dist
+ * @param {number} from
+ * @param {number} count
+ * @param {boolean} first whether the first life that breaks a law is the last
+ * @returns {Promise<Sum>}
+ */
+async function livesOf(dist, from, count, first) {
+  const { simulate } = await simulator(dist)
+  /** @type {Sum} */
+  const sum = { lives: 0, steps: 0, boots: 0, effects: 0, broken: [] }
+  for (let seed = from; seed < from + count; seed += 1) {
+    const life = await watched(() => simulate({ seed }))
+    sum.lives += 1
+    sum.steps += life.steps
+    sum.boots += life.lives
+    sum.effects += life.effects
+    sum.broken.push(...life.violations.map(({ law, what }) => ({ seed, law, what })))
+    if (first && sum.broken.length > 0) break
+  }
+  return sum
+}
+
+/**
+ * A rejection that nobody handles breaks a law too.
+ *
+ * @param {() => Promise<LivedLife>} work
+ * @returns {Promise<LivedLife>}
+ */
+async function watched(work) {
+  /** @type {unknown[]} */
+  const unhandled = []
+  const note = (/** @type {unknown} */ reason) => void unhandled.push(reason)
+  process.on('unhandledRejection', note)
+  try {
+    const life = await work()
+    const more = unhandled.map((reason) => ({
+      law: /** @type {const} */ ('the runtime stays up'),
+      what: `a rejection that nobody handled: ${reason instanceof Error ? reason.stack : String(reason)}`,
+      at: 0,
+    }))
+    return { ...life, violations: [...life.violations, ...more] }
+  } finally {
+    process.off('unhandledRejection', note)
+  }
+}
+
+/**
+ * @param {string} dist
+ * @param {number} from
+ * @param {number} count
+ * @param {{ jobs: string, json: boolean }} how
+ */
+async function many(dist, from, count, { jobs, json }) {
+  const startMs = performance.now()
+  /** @type {Sum} */
+  const sum = { lives: 0, steps: 0, boots: 0, effects: 0, broken: [] }
+  let next = from
+  const work = async () => {
+    for (let first = next; first < from + count; first = next) {
+      const seeds = Math.min(SLICE, from + count - first)
+      next = first + seeds
+      const slice = await inProcess(dist, first, seeds)
+      sum.lives += slice.lives
+      sum.steps += slice.steps
+      sum.boots += slice.boots
+      sum.effects += slice.effects
+      sum.broken.push(...slice.broken)
+      const perSecond = (sum.lives / ((performance.now() - startMs) / 1000)).toFixed(0)
+      process.stderr.write(
+        `sim: ${sum.lives} of ${count} seeds, ${perSecond} a second, ${sum.broken.length} broken laws\n`,
+      )
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(number(jobs), Math.ceil(count / SLICE)) }, work))
+  if (json)
+    for (const { law, what, seed } of sum.broken) process.stdout.write(`${JSON.stringify({ law, what, seed })}\n`)
+  else await report(dist, from, count, sum)
+  if (sum.broken.length > 0 || sum.lives !== count) process.exitCode = 1
+}
+
+/** @param {string} dist @param {number} from @param {number} seeds @returns {Promise<Sum>} */
+function inProcess(dist, from, seeds) {
+  return new Promise((done, fail) => {
+    const program = join(ROOT, 'scripts', 'sim.mjs')
+    const args = ['--slice', '--from', String(from), '--seeds', String(seeds), '--dist', dist]
+    const child = spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
+    let said = ''
+    child.stdout.on('data', (text) => {
+      said += text
+    })
+    child.once('error', fail)
+    child.once('close', (code) => {
+      if (code === 0) return done(JSON.parse(said))
+      fail(new Stop(`Cannot finish the seeds ${from} to ${from + seeds - 1}: their process ended with ${code}`))
+    })
+  })
+}
+
+/** @param {string} dist @param {number} from @param {number} count @param {Sum} sum */
+async function report(dist, from, count, { lives, steps, boots, effects, broken }) {
+  const { shortestLife } = await simulator(dist)
+  process.stdout.write(
+    `seeds ${from} to ${from + count - 1} at ${commit()}: ${lives} lives, ${boots} processes, ${effects} effects, ${steps} steps\n`,
+  )
+  const laws = Map.groupBy === undefined ? new Map() : Map.groupBy(broken, ({ law }) => law)
+  for (const [law, rows] of laws)
+    process.stdout.write(`  ${law}: broken ${rows.length} times, first by seed ${rows[0].seed}: ${rows[0].what}\n`)
+  if (broken.length === 0) return void process.stdout.write('no law was broken\n')
+  const first = [...new Map(broken.map((row) => [row.law, row])).values()].slice(0, EXPLAINED_MAX)
+  for (const { seed, law } of first) await explain(seed, law, shortestLife)
+}
+
+/**
+ * @param {number} seed
+ * @param {string} law
+ * @param {(seed: number, law: string) => Promise<import('../src/testing/simulation/simulate.ts').ShortestLife>} shortestLife
+ */
+async function explain(seed, law, shortestLife) {
+  const { only, plan, life } = await shortestLife(seed, law)
+  const what = life.violations.find((violation) => violation.law === law)?.what ?? ''
+  const trace = life.trace.slice(-TRACE_LINES_MAX)
+  process.stdout.write(
+    [
+      `\nseed ${seed} at ${commit()} breaks "${law}": ${what}`,
+      `the plan, as short as it could be made:`,
+      ...plan.map((line) => `  ${line}`),
+      `its last ${trace.length} events:`,
+      ...trace.map((line) => `  ${line}`),
+      `again: npm run sim -- --seed ${seed} --only ${only.join(',')} --trace\n`,
+    ].join('\n'),
+  )
+}
+
+function commit() {
+  try {
+    return `commit ${execFileSync('git', ['-C', ROOT, 'rev-parse', '--short', 'HEAD'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()}`
+  } catch {
+    return 'no commit'
+  }
+}
+
+/** @param {string} text */
+function number(text) {
+  const value = Number(text)
+  if (!Number.isSafeInteger(value) || value < 0) throw new Stop(`Cannot use "${text}": it is no whole number`)
+  return value
+}
+
+/** @param {string | undefined} text */
+function listed(text) {
+  return text
+    ?.split(',')
+    .filter((part) => part !== '')
+    .map(number)
+}

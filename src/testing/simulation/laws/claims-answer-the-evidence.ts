@@ -1,0 +1,99 @@
+/**
+ * What an id is answered with agrees with the evidence: not found only what never began, done only what is proven, unresolved
+ * only what is not, and nothing is under way once everything is quiet.
+ */
+import { claimKey, type Evidence, type EvidenceReader, GOVERNED, SCOPE_OF } from './evidence.ts'
+import type { Law, Scenario } from './law.ts'
+import { whyNotDone, whyOpen } from './proven-done.ts'
+import { factsOf } from './run-facts.ts'
+import type { ClientAnswer, Seen, Surface } from './seen.ts'
+
+export function claimsAnswerTheEvidence(reader: EvidenceReader, { requestOf }: Pick<Scenario, 'requestOf'>): Law {
+  /** By request, a token of it whose effect began. */
+  const begun = new Map<string, string>()
+  /** By surface and id, what a client was told that a claim must stand behind. */
+  const told = new Map<string, string>()
+  return {
+    name: 'claims answer the evidence',
+    watch: (seen, disk) => {
+      if (seen.kind === 'EffectBegan') begun.set(requestOf(seen.token) ?? '', seen.token)
+      if (seen.kind === 'Told' && seen.id !== null && SCOPE_OF[seen.surface] !== null) {
+        const { surface, id, answer } = seen
+        const key = keyOf(surface, id)
+        const before = told.get(key)
+        if (isNotFound(answer) && before !== undefined)
+          return `The id ${id} is not found, and a client had been told ${before}`
+        if (needsClaim(answer)) told.set(key, worded(answer))
+        if (answer.kind !== 'Opened') return null
+        const { files } = reader.at(seen, disk)
+        const there = [...files.keys()].some((path) => path === `${GOVERNED}/${answer.journal}`)
+        return there ? null : `The id ${id} was opened, and its journal ${answer.journal} is not durable`
+      }
+      if (seen.kind !== 'Settled') return null
+      const reason = whyWrong(
+        seen,
+        reader.at(seen, disk),
+        told.get(keyOf(seen.surface, seen.id)),
+        begun.get(seen.request),
+      )
+      return reason === null ? null : `In the end the id ${seen.id} is ${worded(seen.answer)}, and ${reason}`
+    },
+    settle: (life) => {
+      const odd = reader.at(life.seen, life.disk).claimFiles.find(({ wrong }) => wrong !== null)
+      return odd === undefined ? null : `The claim ${odd.name} ${odd.wrong}`
+    },
+  }
+}
+
+function whyWrong(
+  { surface, id, answer }: Extract<Seen, { kind: 'Settled' }>,
+  evidence: Evidence,
+  told: string | undefined,
+  token: string | undefined,
+): string | null {
+  if (isNotFound(answer)) {
+    if (token !== undefined) return `the effect of its token "${token}" began`
+    return told === undefined ? null : `a client had been told ${told}`
+  }
+  if (answer.kind === 'Done') return whyNotDone(surface, id, answer.content, evidence)
+  if ('code' in answer && answer.code === 'INVOCATION_IN_PROGRESS') return 'everything is quiet'
+  if (answer.kind === 'Unknown' && answer.code === 'INVOCATION_UNRESOLVED') return whyResolved(surface, id, evidence)
+  if (answer.kind === 'Failed' && answer.code === 'LOOP_ERROR') return whyNotOver(surface, id, evidence)
+  return null
+}
+
+/** Why something of a run that is said to have failed is unknown, or null: everything that such a run did is recorded. */
+function whyNotOver(surface: Surface, id: string, { claims, journals }: Evidence): string | null {
+  const journal = journals.get(claims.get(keyOf(surface, id))?.runId ?? '')
+  if (journal === undefined) return 'its journal is not there'
+  return factsOf(journal).end === null ? `${journal.name} has no end` : whyOpen(journal)
+}
+
+/** Why nothing of it is unknown, or null. */
+function whyResolved(surface: Surface, id: string, { claims, journals }: Evidence): string | null {
+  const claim = claims.get(keyOf(surface, id))
+  const journal = journals.get(claim?.runId ?? '')
+  if (claim === undefined || claim.result === null || journal === undefined) return null
+  const complete = factsOf(journal).end !== null && journal.tailBytes === 0
+  return complete && whyOpen(journal) === null
+    ? `${journal.name} and the result in ${claim.name} leave nothing open`
+    : null
+}
+
+function keyOf(surface: Surface, id: string): string {
+  return claimKey(SCOPE_OF[surface] ?? surface, id)
+}
+
+function isNotFound(answer: ClientAnswer): boolean {
+  return 'code' in answer && answer.code === 'INVOCATION_NOT_FOUND'
+}
+
+/** What can only be said of an id that is claimed, and will stay so. */
+function needsClaim(answer: ClientAnswer): boolean {
+  if (answer.kind === 'Opened' || answer.kind === 'Done') return true
+  return answer.kind === 'Unknown' && (answer.code === 'INVOCATION_UNRESOLVED' || answer.code === 'CALL_UNCONFIRMED')
+}
+
+function worded(answer: ClientAnswer): string {
+  return 'code' in answer ? answer.code : answer.kind
+}

@@ -1,0 +1,113 @@
+import { expect, test } from 'vitest'
+import { callOf, ToldLife, ToldRun } from '../../../support/told-life.ts'
+
+const LAW = 'at most once'
+const CHAT = 'ws:chat:v1'
+
+const LIES: readonly [string, (life: ToldLife) => void, string][] = [
+  [
+    'an effect that begins twice',
+    (life) => {
+      life.wholeChat()
+      life.effect('r1/a')
+    },
+    'began a second time',
+  ],
+  [
+    'an effect that begins again in another process',
+    (life) => {
+      life.wholeChat()
+      life.see({ kind: 'Crashed', life: 1, how: 'kill' })
+      life.see({ kind: 'Booted', life: 2 })
+      life.effect('r1/a')
+    },
+    'began a second time',
+  ],
+  [
+    'an effect of a run for an id that nothing claims',
+    (life) => {
+      const run = life.chat('r1')
+      life.disk.remove(run.claimPath)
+      run.infer(callOf('r1/a'))
+      run.call('r1/a')
+    },
+    'no durable claim of it is there',
+  ],
+  [
+    'an effect of a run whose claim does not name its journal yet',
+    (life) => {
+      const run = life.chat('r1')
+      run.claim('chat', 1)
+      run.infer(callOf('r1/a'))
+      run.call('r1/a')
+    },
+    'does not name its journal',
+  ],
+  [
+    'a run for an id that another run claims',
+    (life) => {
+      const first = life.chat('r1')
+      const second = new ToldRun(life, { invocation: { id: first.id, scope: CHAT } })
+      second.start()
+      second.openBudget()
+      second.infer(callOf('r1/a'))
+      second.call('r1/a')
+    },
+    'its claim names the run',
+  ],
+  [
+    'two claims of one id',
+    (life) => {
+      const run = life.chat('r1')
+      life.disk.put('invocations/copy.jsonl', life.disk.bytes(run.claimPath))
+    },
+    'Two claims are for',
+  ],
+  [
+    'one run that two ids claim',
+    (life) => {
+      const run = life.chat('r1')
+      const text = life.disk.bytes(run.claimPath).toString()
+      life.disk.put('invocations/other.jsonl', text.replaceAll(run.id, life.id()))
+    },
+    'Two claims are for',
+  ],
+  [
+    'two journals for one id',
+    (life) => {
+      const first = life.chat('r1')
+      const second = new ToldRun(life, { invocation: { id: first.id, scope: CHAT } })
+      second.start()
+      life.see({ kind: 'Crashed', life: 1, how: 'power' })
+    },
+    'Two journals are of the run for',
+  ],
+  [
+    'an id that is opened with one journal and then with another',
+    (life) => {
+      const run = life.chat('r1')
+      const other = life.session()
+      life.told('chat', run.id, { kind: 'Opened', journal: other.name })
+    },
+    'was said to be run by',
+  ],
+]
+
+test.each(LIES)('%s is found', async (_, tell, reason) => {
+  const life = new ToldLife()
+  tell(life)
+  expect((await life.ended())[LAW]).toContain(reason)
+})
+
+test('the same id under two scopes is two ids', async () => {
+  const life = new ToldLife()
+  const run = life.wholeChat()
+  const session = life.session()
+  const call = session.delegate('call', { id: run.id, scope: 'mcp:call:v1' })
+  call.claim('identified')
+  call.start()
+  call.end()
+  session.finish(call)
+  session.end()
+  expect(await life.ended()).toEqual({})
+})
