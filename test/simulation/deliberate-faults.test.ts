@@ -1,0 +1,63 @@
+/**
+ * The proof that the laws of the simulator can be broken: each deliberate fault is switched on, by itself, and the simulator
+ * objects with the name of the law that it breaks. What finds nothing in the program as it is would find nothing in any.
+ */
+import { describe, expect, test } from 'vitest'
+import { DELIBERATE_FAULTS } from './deliberate-faults.ts'
+import { limited, objectionTo, occurrences } from './faulty-program.ts'
+
+/** A fault that shows in few lives says with which seed its lives begin. */
+const SEEDS = 40
+/** It waits for its turn, too. */
+const WAIT_MS = 240_000
+
+const inTurn = limited(2)
+
+describe('the table of deliberate faults', () => {
+  test('names texts that stand in the built program exactly once', () => {
+    const stray = DELIBERATE_FAULTS.flatMap(({ name, edits }) =>
+      edits.flatMap((edit) => {
+        const count = occurrences(edit)
+        return count === 1 ? [] : [`${name}: ${count} times in ${edit.file}: ${edit.find}`]
+      }),
+    )
+    expect(stray).toEqual([])
+  })
+
+  test('has names that tell its rows apart, and a row for each law', () => {
+    expect(new Set(DELIBERATE_FAULTS.map(({ name }) => name)).size).toBe(DELIBERATE_FAULTS.length)
+    const caught = new Set(DELIBERATE_FAULTS.map(({ caughtBy }) => caughtBy[0]))
+    expect([...caught].sort()).toEqual([
+      'approvals are spent once',
+      'at most once',
+      'budgets are not minted',
+      'claims answer the evidence',
+      'evidence is kept',
+      'evidence verifies',
+      'intent before effect',
+      'nothing is held',
+      'policy is obeyed',
+      'stop after uncertainty',
+      'the runtime stays up',
+      'unknown is no success',
+    ])
+  })
+})
+
+test.concurrent.each(DELIBERATE_FAULTS)(
+  'the simulator objects when $name',
+  async ({ edits, caughtBy, from = 1 }) => {
+    const objection = await inTurn(() => objectionTo(edits, from, SEEDS))
+    expect(objection, `no law was broken by the seeds from ${from}`).not.toBeNull()
+    expect(caughtBy, `seed ${objection?.seed}: ${objection?.what}`).toContain(objection?.law)
+  },
+  WAIT_MS,
+)
+
+test.concurrent(
+  'nobody objects to the program as it is, copied and run in the same way',
+  async () => {
+    expect(await inTurn(() => objectionTo([], 1, 5))).toBeNull()
+  },
+  WAIT_MS,
+)

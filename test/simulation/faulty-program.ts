@@ -1,0 +1,99 @@
+/**
+ * The built program with a deliberate fault in it: a copy of dist below this clone, where its packages are found, with a few
+ * texts replaced. Its own simulator lives one seed after the other until a law objects.
+ */
+import { spawn } from 'node:child_process'
+import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, rmSync, unlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { BRIEF } from '../support/child-script.ts'
+import { ROOT } from '../support/sources.ts'
+import type { Edit } from './deliberate-faults.ts'
+
+const DIST = join(ROOT, 'dist')
+const COPIES = join(ROOT, '.cache', 'faulty-programs')
+const SIMULATOR = join(ROOT, 'scripts', 'sim.mjs')
+
+export interface Objection {
+  readonly law: string
+  readonly what: string
+  readonly seed: number
+}
+
+/** How often the text of an edit stands in the file as it was built. */
+export function occurrences({ file, find }: Edit): number {
+  return readFileSync(join(DIST, file), 'utf8').split(find).length - 1
+}
+
+/** The first objection to the program with these edits; null when all of these lives keep the laws. */
+export async function objectionTo(edits: readonly Edit[], from: number, seeds: number): Promise<Objection | null> {
+  const folder = copied(edits)
+  try {
+    return await firstObjection(folder, from, seeds)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+let copies = 0
+
+/** Only edited files are written anew; the others are second names of what was built. */
+function copied(edits: readonly Edit[]): string {
+  if (!existsSync(DIST)) throw new Error('the program is not built: run "npm run build"')
+  copies += 1
+  const folder = join(COPIES, `${process.pid}-${copies}`)
+  for (const file of modules()) {
+    const path = join(folder, file)
+    mkdirSync(dirname(path), { recursive: true })
+    linkSync(join(DIST, file), path)
+  }
+  for (const { file, find, replace } of edits) {
+    const path = join(folder, file)
+    const text = readFileSync(path, 'utf8')
+    unlinkSync(path) // or what was built would change with it
+    writeFileSync(
+      path,
+      text.replace(find, () => replace),
+    )
+  }
+  return folder
+}
+
+let known: readonly string[] | null = null
+
+function modules(): readonly string[] {
+  known ??= readdirSync(DIST, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.js'))
+  return known
+}
+
+async function firstObjection(dist: string, from: number, seeds: number): Promise<Objection | null> {
+  const args = ['--slice', '--first', '--from', String(from), '--seeds', String(seeds), '--dist', dist]
+  const child = spawn(process.execPath, [...BRIEF, SIMULATOR, ...args], {
+    env: { PATH: process.env.PATH ?? '' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const [said, complaint, code] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    new Promise<number | null>((resolve) => child.once('close', resolve)),
+  ])
+  if (code !== 0) throw new Error(`the simulator ended with ${code}: ${complaint.slice(-2000)}`)
+  return (JSON.parse(said) as { readonly broken: readonly Objection[] }).broken[0] ?? null
+}
+
+/** At most so many at a time: each is busy with a processor of its own. */
+export function limited(count: number): <T>(work: () => Promise<T>) => Promise<T> {
+  let free = count
+  const waiting: (() => void)[] = []
+  return async (work) => {
+    if (free === 0) await new Promise<void>((resolve) => waiting.push(resolve))
+    else free -= 1
+    try {
+      return await work()
+    } finally {
+      const next = waiting.shift()
+      if (next === undefined) free += 1
+      else next()
+    }
+  }
+}

@@ -1,0 +1,42 @@
+/** Lives of the whole runtime: the seeds that everybody runs. `npm run sim` runs more, and shows one step by step. */
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { ROOT } from '../support/sources.ts'
+
+const SEEDS = 500
+
+interface Sum {
+  readonly lives: number
+  readonly boots: number
+  readonly effects: number
+  readonly steps: number
+  readonly broken: readonly { readonly seed: number; readonly law: string; readonly what: string }[]
+}
+
+function lives(from: number, seeds: number): Sum {
+  const args = ['--slice', '--from', String(from), '--seeds', String(seeds), '--dist', join(ROOT, 'dist')]
+  const done = spawnSync(process.execPath, [join(ROOT, 'scripts', 'sim.mjs'), ...args], { encoding: 'utf8' })
+  expect(done.stderr).toBe('')
+  return JSON.parse(done.stdout) as Sum
+}
+
+test(`no law is broken in the lives of seeds 1 to ${SEEDS}`, { timeout: 180_000 }, () => {
+  const { broken, ...sum } = lives(1, SEEDS)
+  const again = broken.map((row) => ({ ...row, again: `npm run sim -- --seed ${row.seed}` }))
+  expect(again).toEqual([])
+  expect(sum.lives).toBe(SEEDS)
+  // a life in which nothing happens breaks no law either
+  expect(sum.boots).toBeGreaterThan(2 * SEEDS)
+  expect(sum.effects).toBeGreaterThan(SEEDS)
+})
+
+test('a seed gives the same life in every process, step by step', { timeout: 60_000 }, () => {
+  const trace = (): string => {
+    const args = ['--seed', '18', '--trace', '--dist', join(ROOT, 'dist')]
+    return spawnSync(process.execPath, [join(ROOT, 'scripts', 'sim.mjs'), ...args], { encoding: 'utf8' }).stdout
+  }
+  const first = trace()
+  expect(first.split('\n').length).toBeGreaterThan(20)
+  expect(trace()).toBe(first)
+})
