@@ -102,7 +102,8 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
   {
     name: 'the journal takes a failed sync for a good one',
     edits: [{ file: WRITER, find: SYNC, replace: 'await this.#file.syncData().catch(() => undefined);' }],
-    caughtBy: ['intent before effect'],
+    caughtBy: ['intent before effect', 'evidence verifies'],
+    from: 20,
   },
   {
     name: 'the name of a new journal is not synced',
@@ -158,7 +159,13 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
   },
   {
     name: 'the name of a new claim is not synced',
-    edits: [{ file: CLAIMS, find: 'await this.#world.files.syncDirectory(place.store);', replace: '' }],
+    edits: [
+      {
+        file: CLAIMS,
+        find: 'await writer.append(claimLine(claim));\n            await this.#world.files.syncDirectory(place.store);',
+        replace: 'await writer.append(claimLine(claim));',
+      },
+    ],
     caughtBy: ['at most once'],
   },
   {
@@ -233,6 +240,7 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
       },
     ],
     caughtBy: ['unknown is no success'],
+    from: 10,
   },
   {
     name: 'a result is told before it is durable',
@@ -261,15 +269,11 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
     name: 'a session goes on after an unconfirmed outcome',
     edits: [NO_LATCH, { file: CALLS, find: 'if (isUnconfirmed(observation))', replace: 'if (false)' }],
     caughtBy: ['stop after uncertainty'],
+    from: 39,
   },
   {
     name: 'a poisoned session takes calls',
     edits: [NO_LATCH, { file: 'session/state.js', find: 'this.#poisoned = true;\n        this.stop();', replace: '' }],
-    caughtBy: ['stop after uncertainty'],
-  },
-  {
-    name: 'a batch goes on behind a call that failed',
-    edits: [{ file: BATCH, find: 'observations.at(-1)?.is_error', replace: 'false' }],
     caughtBy: ['stop after uncertainty'],
   },
   // law 5: fail closed
@@ -299,6 +303,7 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
       },
     ],
     caughtBy: ['policy is obeyed', 'approvals are spent once'],
+    from: 34,
   },
   {
     name: 'what a person denied is approved',
@@ -317,6 +322,7 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
     name: 'an approval is not used up',
     edits: [{ file: QUEUE, find: 'await this.#live.spend(entry, presented.call.fingerprint);', replace: '' }],
     caughtBy: ['approvals are spent once', 'at most once'],
+    from: 20,
   },
   {
     name: 'an approval is good for another call',
@@ -424,6 +430,7 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
       },
     ],
     caughtBy: ['budgets are not minted'],
+    from: 38,
   },
   {
     name: 'a delegated run gets tokens of its own',

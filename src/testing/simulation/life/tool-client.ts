@@ -105,7 +105,7 @@ export class ToolClient {
       if (chance.happens(0.3)) await this.#steal(handle, call, `${token}+`)
       await this.make(withApproval(handle, call), null, token)
       // once more; whatever the answer, it says nothing about the token, whose effect may have begun before
-      if (chance.happens(0.3)) await this.make(withApproval(handle, call), null, null)
+      if (chance.happens(0.6)) await this.make(withApproval(handle, call), null, null)
       return
     }
   }
