@@ -21,7 +21,7 @@ import { ROOT, Stop, whenProgram } from './steps.mjs'
 /** @typedef {import('../src/testing/simulation/simulate.ts').LivedLife} LivedLife */
 /** @typedef {{ lives: number, steps: number, boots: number, effects: number, broken: { seed: number, law: string, what: string }[] }} Sum */
 
-const SLICE = 500
+const SLICE = 200
 const TRACE_LINES_MAX = 120
 const EXPLAINED_MAX = 3
 
@@ -162,6 +162,8 @@ async function many(dist, from, count, { jobs, json }) {
       sum.effects += slice.effects
       sum.broken.push(...slice.broken)
       const perSecond = (sum.lives / ((performance.now() - startMs) / 1000)).toFixed(0)
+      for (const { seed, law, what } of slice.broken)
+        process.stderr.write(`sim: seed ${seed} breaks "${law}": ${what}\n`)
       process.stderr.write(
         `sim: ${sum.lives} of ${count} seeds, ${perSecond} a second, ${sum.broken.length} broken laws\n`,
       )

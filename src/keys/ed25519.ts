@@ -3,7 +3,7 @@
  * signature fits any message; both are refused here, in keys and in the R of a signature, before Node is asked. S beyond
  * the group order is refused by the call itself.
  */
-import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
+import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
 import { Fault } from '../core/index.ts'
 
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex')
@@ -58,16 +58,30 @@ export function isSoundSignature(signature: Uint8Array): boolean {
   return signature.length === 64 && !startsWithWeakPoint(signature)
 }
 
-/** Makes the signing key of a 32-byte seed. */
+/** Keys that somebody still holds, by the digest of their seed. Every journal of a project reads the same seed. */
+const held = new Map<string, WeakRef<SigningKey>>()
+const HELD_MAX = 64
+
+/** The signing key of a 32-byte seed. To make one costs several times as much as to sign with it. */
 export function signingKeyOf(seed: Uint8Array): SigningKey {
   if (seed.length !== 32) throw invalid(`a seed has 32 bytes, and this one has ${seed.length}`)
+  const name = createHash('sha256').update(seed).digest('base64')
+  const known = held.get(name)?.deref()
+  if (known !== undefined) return known
+  const key = madeKey(seed)
+  if (held.size >= HELD_MAX) held.clear()
+  held.set(name, new WeakRef(key))
+  return key
+}
+
+function madeKey(seed: Uint8Array): SigningKey {
   const key = createPrivateKey({ key: Buffer.concat([PKCS8_PREFIX, seed]), format: 'der', type: 'pkcs8' })
   const spki = createPublicKey(key).export({ format: 'der', type: 'spki' })
-  return {
+  return Object.freeze({
     publicKey: parsePublicKey(spki.subarray(-32).toString('hex')),
     handle: key,
-    sign: (message) => sign(null, message, key),
-  }
+    sign: (message: Uint8Array) => sign(null, message, key),
+  })
 }
 
 function startsWithWeakPoint(bytes: Uint8Array): boolean {

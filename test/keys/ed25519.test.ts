@@ -1,4 +1,5 @@
 import { createPublicKey, verify } from 'node:crypto'
+import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { parsePublicKey, signingKeyOf } from '../../src/keys/index.ts'
 import {
@@ -75,9 +76,10 @@ describe('a signing key', () => {
   })
 
   test('keeps its seed out of every text', () => {
-    const shown = `${JSON.stringify(key)} ${String(key)}`
-    expect(shown).not.toContain(seed.toString('hex'))
-    expect(Object.keys(key)).toEqual(['publicKey', 'sign'])
+    const shown = `${JSON.stringify(key)} ${String(key)} ${inspect(key, { showHidden: true, depth: 9 })}`
+    for (const form of ['hex', 'base64', 'latin1'] as const) expect(shown).not.toContain(seed.toString(form))
+    expect(Object.keys(key)).toEqual(['publicKey', 'handle', 'sign'])
+    expect(JSON.stringify(key.handle)).toBe('{}')
   })
 })
 
@@ -192,4 +194,13 @@ describe('a signature', () => {
     const made = littleEndian(mod(123456789n + challenge(r, publicBytes, message) * scalarOf(seed), L))
     expect(key.publicKey.verifies(message, Buffer.concat([r, made]))).toBe(true)
   })
+})
+
+test('the key of a seed is made once while somebody holds it, and never given for another seed', () => {
+  const seed = Buffer.alloc(32, 77)
+  const key = signingKeyOf(seed)
+  expect(signingKeyOf(Buffer.from(seed))).toBe(key)
+  const others = Array.from({ length: 100 }, (_, index) => signingKeyOf(Buffer.alloc(32, index)))
+  expect(new Set(others.map(({ publicKey }) => publicKey.hex)).size).toBe(100)
+  expect(signingKeyOf(seed).publicKey.hex).toBe(key.publicKey.hex) // also after it was forgotten
 })
