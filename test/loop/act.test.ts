@@ -49,7 +49,7 @@ function gatedRun(actions: readonly ProposedAction[]) {
   const granted = actions.map((action) => {
     const call = box.prepare(action, box.definitions())
     const binding = authorizationBinding(run.context())
-    const grant = issue({ call, toolbox: 'Respond' in action ? null : box, binding, deadlineMs })
+    const grant = issue({ call, toolbox: 'ToolCall' in action ? box : null, binding, deadlineMs })
     return { kind: 'Granted' as const, grant, evidence: {} }
   })
   return { run, log, tool, gated: { kind: 'gated', granted } as unknown as Gated }
@@ -71,4 +71,25 @@ test('a batch that holds an approved answer ends with it, and its calls are not 
   await run.recorder.commit()
   expect(log.all('ToolDispatchStarted')).toHaveLength(0)
   expect(log.all('ToolsDispatched')).toMatchObject([{ tool_count: 0 }])
+})
+
+test('an approved end of the work ends with what it was asked to leave behind', async () => {
+  const { run, gated } = gatedRun([{ Terminate: { reason: 'nothing left', output: 'all seen' } }])
+  expect(await act(run, gated, never)).toMatchObject({ kind: 'acted', output: 'all seen', unconfirmed: false })
+})
+
+test('a delegation in a run that cannot delegate is refused, and nothing is unconfirmed', async () => {
+  const { run, gated } = gatedRun([{ Delegate: { call_id: 'a', target: 'helper', message: 'help' } }])
+  expect(await act(run, gated, never)).toMatchObject({ kind: 'acted', output: null, unconfirmed: false })
+  expect(run.messages).toMatchObject([
+    { role: 'tool', content: '[Error] the delegation was refused: this run cannot delegate', tool_call_id: 'a' },
+  ])
+})
+
+test('a grant of a run that has gone on meanwhile is told as a denial, and nothing is executed', async () => {
+  const { run, tool, gated } = gatedRun([LOOK])
+  run.nextIteration()
+  expect(await act(run, gated, never)).toMatchObject({ kind: 'acted', output: null })
+  expect(tool.ran).toHaveLength(0)
+  expect(run.messages).toMatchObject([{ role: 'tool', content: expect.stringContaining('the run changed') }])
 })

@@ -37,6 +37,16 @@ describe('the sliding window', () => {
     expect(fitContext([system, user('q'), ...huge], 100)).toEqual([system, ...huge])
   })
 
+  test('without a system message keeps only the newest groups', () => {
+    expect(fitContext([user('old'.repeat(500)), user('new')], 60)).toEqual([user('new')])
+  })
+
+  test('drops results whose call is gone: a conversation of nothing else becomes empty', () => {
+    const orphans = [result('a', 'x'.repeat(1000)), result('b', 'x'.repeat(1000))]
+    expect(fitContext(orphans, 60)).toEqual([])
+    expect(fitContext([...orphans, user('new')], 60)).toEqual([user('new')])
+  })
+
   test('never splits a call from its results and never begins with a result', () => {
     const message = fc.oneof(
       fc.string({ maxLength: 80 }).map(user),
@@ -67,6 +77,37 @@ test('observation masking shortens only results older than the newest six messag
   const kept = fitContext([system, ...old, ...recent], 300, { kind: 'observation-masking' })
   expect(kept).toHaveLength(9)
   expect(kept[2]?.content).not.toContain('xxx')
+})
+
+test('observation masking that is not enough falls back to the sliding window', () => {
+  const old = [calls('a'), result('a', 'x'.repeat(3000))]
+  const recent = Array.from({ length: 6 }, (_, index) => user(`m${index} ${'y'.repeat(300)}`))
+  const kept = fitContext([system, ...old, ...recent], 300, { kind: 'observation-masking' })
+  expect(kept).toEqual([system, ...recent.slice(-2)])
+})
+
+test('observation masking leaves the result that a short conversation is about', () => {
+  const messages = [calls('a'), result('a', 'x'.repeat(3000))]
+  expect(fitContext(messages, 100, { kind: 'observation-masking' })).toEqual(messages)
+})
+
+test('an anchored summary of a conversation that nobody began keeps the newest, and says what it left out', () => {
+  const middle = Array.from(
+    { length: 20 },
+    (_, index): Message => ({ role: 'assistant', content: 'x'.repeat(200 + index) }),
+  )
+  const kept = fitContext(middle, 400, { kind: 'anchored-summary', newest: 3 })
+  expect(kept.map(({ role, content }) => [role, content.length])).toEqual([
+    ['user', '[17 earlier messages of this conversation were omitted]'.length],
+    ['assistant', 217],
+    ['assistant', 218],
+    ['assistant', 219],
+  ])
+})
+
+test('an anchored summary that would leave nothing out changes nothing, and the window does what it can', () => {
+  const messages = [system, user('first'), calls('a'), result('a', 'x'.repeat(3000))]
+  expect(fitContext(messages, 100, { kind: 'anchored-summary', newest: 10 })).toEqual([system, ...messages.slice(2)])
 })
 
 test('an anchored summary keeps the first question, counts what it left out, and keeps the newest', () => {

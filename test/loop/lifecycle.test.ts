@@ -111,6 +111,96 @@ describe('a run with one tool call and an answer', () => {
   })
 })
 
+describe('what a run is asked with', () => {
+  test('a run without tools tells neither its journal nor the model of any', async () => {
+    const { log, provider, run } = trialOf([{ content: 'done' }], { toolbox: toolbox({ tools: [] }, world) })
+    expect(await run()).toMatchObject({ termination_reason: 'Completed' })
+    expect(log.all('Started')[0]?.config).not.toHaveProperty('tool_definitions')
+    expect(provider.asked[0]?.options).not.toHaveProperty('tool_definitions')
+  })
+
+  test('tools that the configuration names are the only ones that are offered', async () => {
+    const box = toolbox({ tools: [toolOf('look'), toolOf('touch')] }, world)
+    const tool_definitions = box.definitions().slice(0, 1)
+    const replies = [callOf('a', 'touch'), { content: 'done' }]
+    const { provider, run } = trialOf(replies, { toolbox: box, limits: { tool_definitions } })
+    await run()
+    expect(provider.asked[0]?.options.tool_definitions).toEqual(tool_definitions)
+    expect(provider.asked[1]?.conversation.messages.at(-1)).toMatchObject({
+      content: expect.stringMatching(/Policy denied.*this run does not offer it/),
+    })
+  })
+
+  test('the choice of tools that the configuration makes reaches the model', async () => {
+    const { provider, run } = trialOf([{ content: 'done' }], { limits: { tool_choice: { type: 'any' } } })
+    await run()
+    expect(provider.asked[0]?.options.tool_choice).toEqual({ type: 'any' })
+  })
+})
+
+describe('a model that asks for a delegation', () => {
+  const delegates = {
+    delegate: async () => ({ kind: 'Completed', output: 'helped' }) as const,
+    cleanUp: async () => undefined,
+  }
+  const asking = (text: string) => [
+    { tool_calls: [{ id: 'a', name: 'delegate', arguments: text }] },
+    { content: 'done' },
+  ]
+
+  test('gets the answer of the delegate under the id of its call', async () => {
+    const { provider, run } = trialOf(asking('{"agent":"helper","task":"help"}'), { delegates })
+    expect(await run()).toMatchObject({ termination_reason: 'Completed' })
+    expect(provider.asked[1]?.conversation.messages.at(-1)).toEqual({
+      role: 'tool',
+      content: 'helped',
+      tool_call_id: 'a',
+      tool_name: 'delegate:helper',
+    })
+  })
+
+  test.each([
+    '{',
+    '[]',
+    '{"agent":"helper"}',
+    '{"agent":"helper","task":5}',
+    '{"agent":"helper","task":"t","why":"w"}',
+  ])('with the arguments %s delegates nothing: that is a call of a tool that is not offered', async (text) => {
+    const { log, provider, run } = trialOf(asking(text), { delegates })
+    await run()
+    expect(log.all('ReasoningComplete')[0]?.actions).toMatchObject([{ ToolCall: { name: 'delegate' } }])
+    expect(provider.asked[1]?.conversation.messages.at(-1)?.content).toContain('Policy denied')
+  })
+
+  test('starts no delegation behind a call of the same batch whose outcome is unknown [L1]', async () => {
+    let delegations = 0
+    const counting = {
+      ...delegates,
+      delegate: async () => {
+        delegations += 1
+        return { kind: 'Completed', output: 'helped' } as const
+      },
+    }
+    const calls = [
+      { id: 'a', name: 'delegate', arguments: '{"agent":"helper","task":"help"}' },
+      { id: 'b', name: 'look', arguments: '{}' },
+    ]
+    const tool = toolOf('look', () => Promise.reject(new Error('lost')))
+    const { run } = trialOf([{ tool_calls: calls }], { delegates: counting, tool })
+    expect(await run()).toMatchObject({ termination_reason: 'UnconfirmedEffects' })
+    expect(delegations).toBe(0)
+  })
+
+  test('and whose delegates cannot be ended is no success', async () => {
+    const stuck = { ...delegates, cleanUp: () => Promise.reject(new Error('stuck')) }
+    const { run } = trialOf([{ content: 'done' }], { delegates: stuck })
+    expect(await run()).toMatchObject({
+      output: '',
+      termination_reason: { Error: { message: 'the delegated runs could not be ended: stuck' } },
+    })
+  })
+})
+
 describe('stopping after uncertainty', () => {
   const started = {
     NetworkRequestStarted: {
@@ -213,6 +303,37 @@ describe('the ends of a run', () => {
     const { provider, run } = trialOf([{ content: 'x' }], { limits: { max_total_tokens: 10 } })
     expect(await run()).toMatchObject({ termination_reason: 'MaxTokens', output: '' })
     expect(provider.asked).toHaveLength(0)
+  })
+
+  test('an allowance that is used up ends the run before the next inference', async () => {
+    const usage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 } // not reported: all that was reserved is charged
+    const { provider, run } = trialOf([{ ...callOf('a', 'look'), usage }], { limits: { max_total_tokens: 2000 } })
+    expect(await run()).toMatchObject({ termination_reason: 'MaxTokens', output: '', iterations: 1 })
+    expect(provider.asked).toHaveLength(1)
+  })
+
+  test('a request that is too long for any model is not made, and nothing is reserved for it', async () => {
+    const messages = [{ role: 'user', content: 'x'.repeat(4 * 1024 * 1024) } as const]
+    const { log, provider, run } = trialOf([{ content: 'done' }], { messages })
+    expect(await run()).toMatchObject({
+      termination_reason: { Error: { message: expect.stringMatching(/bytes long, and 4194304 are allowed$/) } },
+    })
+    expect(provider.asked).toHaveLength(0)
+    expect(log.all('BudgetReservationStarted')).toHaveLength(0)
+  })
+
+  test('a provider that cannot count ends the run as a failure of ours, and nothing is reserved', async () => {
+    const provider: ModelForTest = {
+      ...modelOf({ content: 'done' }),
+      countInput: () => {
+        throw new Error('password=hunter2')
+      },
+    }
+    const { log, run } = trialOf([], { provider })
+    expect(await run()).toMatchObject({
+      termination_reason: { Error: { message: 'the runtime failed and stopped the run' } },
+    })
+    expect(log.kinds()).toEqual(['Started', 'BudgetOpened', 'BudgetUpdated', 'Terminated'])
   })
 
   test('cancellation aborts the inference, leaves its reservation open, and still records the end', async () => {
@@ -337,6 +458,35 @@ describe('delivery of the reply', () => {
     const { log, run } = trialOf([{ content: 'hello' }], { delivery: { format: (content) => content, send } })
     expect(await run()).toMatchObject({ output: '', termination_reason: { Error: {} } })
     expect(log.all('ResponseDeliveryFinished')).toMatchObject([{ confirmed: false }])
+  })
+
+  test('of more than 4 MiB is not tried: neither an intent is written nor a byte sent', async () => {
+    let sends = 0
+    const { log, run } = trialOf([{ content: 'hello' }], {
+      delivery: {
+        format: () => 'x'.repeat(4 * 1024 * 1024 + 1),
+        send: async () => {
+          sends += 1
+          return { confirmed: true, receipt: null }
+        },
+      },
+    })
+    expect(await run()).toMatchObject({
+      output: '',
+      termination_reason: { Error: { message: 'the reply is 4194305 bytes long and cannot be delivered' } },
+    })
+    expect([sends, log.all('ResponseDeliveryStarted').length]).toEqual([0, 0])
+  })
+
+  test('that takes longer than the reply was granted for is unconfirmed, and its run ends in time', async () => {
+    const { log, run } = trialOf([{ content: 'hello' }], {
+      limits: { timeout: { secs: 0, nanos: 80_000_000 } },
+      delivery: { format: (content) => content, send: () => forever() },
+    })
+    expect(await run()).toMatchObject({ output: '' })
+    expect(log.all('ResponseDeliveryStarted')).toHaveLength(1)
+    expect(log.all('ResponseDeliveryFinished').filter(({ confirmed }) => confirmed)).toEqual([])
+    expect(log.kinds().at(-1)).toBe('Terminated')
   })
 
   test('does not happen when its intent cannot be written', async () => {
