@@ -56,7 +56,8 @@ export function cedarRequest({ call, agent_id, trusted_context, approvedFingerpr
       'context',
     ) as CedarRequest['context']
     const resource = named(resourceOf(call), 'resource')
-    const entities = call.contract === null ? [] : [{ uid: { ...resource }, attrs: attributesOf(call), parents: [] }]
+    const attributes = attributesOf(call)
+    const entities = attributes === null ? [] : [{ uid: { ...resource }, attrs: attributes, parents: [] }]
     return { kind: 'Request', request: { principal: agentName(agent_id), action, resource, context, entities } }
   } catch (error) {
     if (error instanceof Unfit) return { kind: 'Unfit', reason: `the call cannot be shown to policy: ${error.message}` }
@@ -88,8 +89,9 @@ function resourceOf({ contract }: PreparedCall): CedarName {
     : { type: contract.resource_type, id: contract.resource_id }
 }
 
-function attributesOf({ contract, fingerprint }: PreparedCall): Record<string, string> {
-  if (contract === null) return {}
+/** Null for an action without a contract: its resource is no entity. */
+function attributesOf({ contract, fingerprint }: PreparedCall): Record<string, string> | null {
+  if (contract === null) return null
   return {
     tool_name: text(contract.name, 'resource.tool_name'),
     version: text(contract.version, 'resource.version'),

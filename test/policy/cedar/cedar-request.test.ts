@@ -66,6 +66,37 @@ describe('the parts of a request', () => {
     })
   })
 
+  test('a tool call without a contract goes by the name of its tool, on Resource::"default"', () => {
+    const action = { ToolCall: { call_id: 'c1', name: 'look', arguments: '{}' } }
+    expect(requestOf(bareQuestion(action))).toMatchObject({
+      request: {
+        action: { type: 'Action', id: 'tool_call::look' },
+        resource: { type: 'Resource', id: 'default' },
+        entities: [],
+      },
+    })
+  })
+
+  test.each([
+    ['an action id', { action_id: '\ud800' }, 'its action id holds a lone surrogate'],
+    ['a resource id', { resource_id: '\ud800' }, '"context.invocation.contract.resource_id" holds a lone surrogate'],
+    ['a type', { action_type: 'Net Zone' }, 'its action type "Net Zone" is not a Cedar name'],
+  ])('a contract with %s that Cedar cannot be shown is not judged', (_, contract, reason) => {
+    const question = toolQuestion('zone')
+    const foreign = { ...question.call, contract: { ...question.call.contract!, ...contract } }
+    expect(requestOf({ ...question, call: foreign })).toEqual({
+      kind: 'Unfit',
+      reason: `the call cannot be shown to policy: ${reason}`,
+    })
+  })
+
+  test('a name that is too long for a sentence is cut in the reason of a denial, and judged whole', async () => {
+    const long = 'x'.repeat(200)
+    using gate = permits('false')
+    expect(await reasonOf(gate, toolQuestion(long))).toContain(`Action::"tool_call::${'x'.repeat(148)}`)
+    expect(await reasonOf(gate, toolQuestion(long))).toContain('…" for')
+  })
+
   test('the context is the trusted context and the invocation as the journal shows it', async () => {
     const question = toolQuestion('t', {
       arguments: { path: '/tmp' },

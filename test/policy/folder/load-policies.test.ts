@@ -1,6 +1,8 @@
 import { chmod, mkdir, symlink } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { Fault } from '../../../src/core/index.ts'
+import { CedarEngine } from '../../../src/policy/cedar/cedar-engine.ts'
+import { readPolicyFolder } from '../../../src/policy/folder/policy-folder.ts'
 import { cedarGate, loadPolicies, readPolicyFile } from '../../../src/policy/index.ts'
 import { nodeWorld } from '../../../src/world/index.ts'
 import { bareQuestion, decide, PolicyFolder, RESPOND, toolQuestion } from '../support.ts'
@@ -203,4 +205,62 @@ test('a folder that changes while it is read is read again, so that halves of tw
   expect((await decide(gate, toolQuestion('changed'))).kind).toBe('Allow')
   expect((await decide(gate, toolQuestion('old'))).kind).toBe('Deny')
   expect(reads).toBe(4)
+})
+
+test('a folder that never stands still denies everything, and is not read for ever', async () => {
+  await using folder = await PolicyFolder.make({ 'a.cedar': PERMIT_ALL })
+  const { files } = world
+  let looks = 0
+  let reads = 0
+  const restless = {
+    ...world,
+    files: {
+      ...files,
+      factsNow: (path: string) => {
+        const facts = files.factsNow(path)
+        looks += 1
+        return facts === null ? null : { ...facts, size: looks }
+      },
+      open: async (path: string, how: 'read' | 'append' | 'lock') => {
+        reads += 1
+        return await files.open(path, how)
+      },
+    },
+  }
+  const { gate, problem } = await loadPolicies(restless, { folder: folder.path, surface: 'run' })
+  expect(problem).toMatchObject({ code: 'POLICY_UNREADABLE', message: expect.stringContaining('changes while') })
+  expect((await decide(gate, bareQuestion(RESPOND))).kind).toBe('Deny')
+  expect(reads).toBe(3)
+})
+
+test('a file that goes away between its name and its text denies everything', async () => {
+  await using folder = await PolicyFolder.make({ 'a.cedar': PERMIT_ALL })
+  const gone = { ...world, files: { ...world.files, open: async () => null } }
+  const { problem } = await loadPolicies(gone, { folder: folder.path, surface: 'run' })
+  expect(problem?.message).toContain('"a.cedar" went away while it was read')
+})
+
+test('a folder of too many files denies everything, and 1024 are not too many', async () => {
+  await using folder = await PolicyFolder.make({ 'a.cedar': PERMIT_ALL })
+  const names = (count: number) => Array.from({ length: count }, () => 'a.cedar')
+  const problemOf = async (count: number) => {
+    const crowded = { ...world, files: { ...world.files, list: async () => names(count) } }
+    return (await readPolicyFolder(crowded, folder.path, null)).kind
+  }
+  expect([await problemOf(1024), await problemOf(1025)]).toEqual(['Found', 'Bad'])
+})
+
+test('a file whose whole name is the ending is an entry with that name', async () => {
+  await using folder = await PolicyFolder.make({ '.cedar': permitTool('a'), 'run/.cedar': permitTool('b') })
+  const { gate } = await load(folder, 'run')
+  expect(await decide(gate, toolQuestion('a'))).toEqual({ kind: 'Allow', policies: ['.cedar'] })
+  expect(await decide(gate, toolQuestion('b'))).toEqual({ kind: 'Allow', policies: ['run/.cedar'] })
+})
+
+test('the gate asks the engine that it was given', async () => {
+  await using folder = await PolicyFolder.make({ 'a.cedar': permitTool('a') })
+  const engine = new CedarEngine()
+  const { gate } = await loadPolicies(world, { folder: folder.path, surface: 'run', engine })
+  expect((await decide(gate, toolQuestion('a'))).kind).toBe('Allow')
+  expect(engine.slotCount).toBeGreaterThan(0)
 })

@@ -257,3 +257,26 @@ test('a hundred changes use no more prepared sets than one', async () => {
   gate[Symbol.dispose]()
   expect(await replies(gate)).toBe('Deny')
 })
+
+test('a question that was cancelled while the folder was read is denied, and so is its preview', async () => {
+  await using folder = await PolicyFolder.make({ 'a.cedar': permitTool('a') })
+  const { gate } = await watch(folder)
+  const cancelled = { kind: 'Deny', reason: 'the question was cancelled before policy answered' }
+  expect(await gate.decide(toolQuestion('a'), AbortSignal.abort())).toMatchObject(cancelled)
+  expect(await gate.preview?.(toolQuestion('a'), AbortSignal.abort())).toMatchObject(cancelled)
+  expect(await gate.preview?.(toolQuestion('a'), new AbortController().signal)).toMatchObject({ kind: 'Allow' })
+})
+
+test('where policy is switched off, the folder is not read at all, and every action warns', async () => {
+  await using folder = await PolicyFolder.make({ 'bad.cedar': 'nonsense' })
+  const warnings: string[] = []
+  const news: PolicyNews[] = []
+  const gate = await watchedGate(world, {
+    folder: folder.path,
+    surface: 'run',
+    report: (item) => void news.push(item),
+    insecureAllowAll: { warn: (message) => void warnings.push(message) },
+  })
+  expect([await kindOf(gate, 'a'), await kindOf(gate, 'b'), gate.current]).toEqual(['Allow', 'Allow', 'permissive'])
+  expect([warnings.length, news.length]).toEqual([2, 0])
+})

@@ -113,6 +113,11 @@ describe('warnings about reading what may not be there', () => {
     ],
     // not guarded
     [`${tool} { context.a };`, ['context.a']],
+    [`${tool} { {a: 1} has a && context.a == 1 };`, ['context.a']],
+    [`${tool} { !(context.b == 1) || context.a == 1 };`, ['context.b', 'context.a']],
+    [`${tool} { (if context has a then true else false) && context.a == 1 };`, ['context.a']],
+    [`${tool} { {a: 1}.a == 1 && "x" like "*" };`, []],
+    [`${tool} { principal == resource || context == {} };`, []],
     [`${tool} { context has a && context.b };`, ['context.b']],
     [`${tool} { context has a || context.a };`, ['context.a']],
     [`${tool} { if context has a then true else context.a };`, ['context.a']],
@@ -176,6 +181,30 @@ describe('a folder', () => {
       ['error', 'b.cedar', 'the policy name "b" is used twice'],
       ['error', 'bundle.cedar#x', expect.stringContaining('unexpected end of input')],
       ['warning', 'empty.cedar', 'there is no policy in it'],
+    ])
+  })
+
+  test('that is a file is an error, and has no surfaces', async () => {
+    await using folder = await PolicyFolder.make({ 'a.cedar': 'permit(principal, action, resource);' })
+    const { files, problems } = await checkPolicies(world, folder.at('a.cedar'))
+    expect([files, problems.map(({ severity, file }) => [severity, file])]).toEqual([[], [['error', null]]])
+  })
+
+  test('with several problems lists those of no file first, then file by file and line by line', async () => {
+    await using folder = await PolicyFolder.make({
+      'b.cedar':
+        'allow(principal, action, resource); permit(principal, acton, resource);\n\nforbid(principal, action, resorce);',
+      'a.cedar': '// nothing\n',
+    })
+    await symlink('/nonexistent', folder.at('run'))
+    await folder.write('x/dangling.cedar', '[]')
+    const { problems } = await checkPolicies(world, folder.path)
+    expect(problems.map(({ file, line, column }) => [file, line, column])).toEqual([
+      [null, 1, 1],
+      ['a.cedar', 1, 1],
+      ['b.cedar', 1, 1],
+      ['b.cedar', 1, 55],
+      ['b.cedar', 3, 27],
     ])
   })
 

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { invocationView } from '../../../src/calls/index.ts'
+import { Fault } from '../../../src/core/index.ts'
+import { CedarEngine } from '../../../src/policy/cedar/cedar-engine.ts'
 import { evaluatePolicy, loadPolicies } from '../../../src/policy/index.ts'
 import { nodeWorld } from '../../../src/world/index.ts'
 import { AGENT, bareQuestion, DELEGATE, decide, PolicyFolder, RESPOND, toolQuestion } from '../support.ts'
@@ -163,7 +165,65 @@ describe('the mapping of the runtime', () => {
   })
 })
 
+describe('a call that is prepared as a run would', () => {
+  const options = (folder: PolicyFolder, prepare: () => Promise<never>) => ({
+    folder: folder.path,
+    surface: null,
+    allowMissing: false,
+    prepare,
+  })
+
+  test('and that a run refuses is denied with the reason, without asking policy', async () => {
+    await using folder = await PolicyFolder.make({ 'tools.cedar': 'permit(principal, action, resource);' })
+    const refuses = async () => {
+      throw new Fault('CALL_INVALID', { message: 'Cannot prepare the call of "read": "path" is missing' })
+    }
+    expect(await evaluatePolicy(world, { tool: 'read' }, options(folder, refuses))).toMatchObject({
+      decision: 'deny',
+      reason: 'policy is not asked: Cannot prepare the call of "read": "path" is missing',
+      subject: 'read',
+      approval: 'not needed',
+      request: null,
+    })
+  })
+
+  test('and whose preparation breaks is no answer at all', async () => {
+    await using folder = await PolicyFolder.make()
+    const breaks = () => Promise.reject(new Error('no tools'))
+    await expect(evaluatePolicy(world, { tool: 'read' }, options(folder, breaks))).rejects.toThrow('no tools')
+  })
+})
+
+test('an engine that cannot judge denies, and the answer says that it was the engine', async () => {
+  await using folder = await PolicyFolder.make({ 'tools.cedar': 'permit(principal, action, resource);' })
+  const engine = Object.assign(new CedarEngine(), { ask: () => ({ kind: 'Refused', message: 'it is tired' }) })
+  const options = { folder: folder.path, surface: null, allowMissing: false, engine }
+  expect(await evaluatePolicy(world, { tool: 'read' }, options)).toMatchObject({
+    decision: 'deny',
+    reason: 'Cedar could not judge the call: it is tired',
+    policies: [],
+    errors: [],
+  })
+})
+
+test('a delegation whose task is no text is judged with an empty one', async () => {
+  await using folder = await PolicyFolder.make({
+    'p.cedar': 'permit(principal, action, resource) when { context.invocation.action.Delegate.message == "" };',
+  })
+  const proposed = { name: 'delegate', arguments: { agent: 'worker', task: 5 } }
+  expect(await evaluate(folder, proposed)).toMatchObject({ decision: 'allow', subject: 'delegate::worker' })
+})
+
 describe('the older form', () => {
+  test('of a call that cannot be shown to policy is denied and says why', async () => {
+    await using folder = await PolicyFolder.make({ 'p.cedar': 'permit(principal, action, resource);' })
+    expect(await evaluate(folder, { tool_name: 'read', tool_input: { path: { __entity: {} } } })).toMatchObject({
+      decision: 'deny',
+      reason: expect.stringContaining('context.tool_input.path.__entity'),
+      request: null,
+    })
+  })
+
   test('is judged by its own mapping, and says so', async () => {
     await using folder = await PolicyFolder.make({
       'p.cedar':
