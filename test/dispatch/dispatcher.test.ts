@@ -6,7 +6,7 @@ import {
   type RunContext,
   type Toolbox,
 } from '../../src/calls/index.ts'
-import { type AgentId, digest, type Hash, newId, type Timestamp } from '../../src/core/index.ts'
+import { type AgentId, digest, Fault, type Hash, newId, type Timestamp } from '../../src/core/index.ts'
 import { authorise, dispatchBatch, dispatchGrants } from '../../src/dispatch/index.ts'
 import {
   DEFAULT_LOOP_CONFIG,
@@ -16,6 +16,7 @@ import {
   type ToolEffect,
 } from '../../src/events/index.ts'
 import { type ApprovalAnswer, type Decision, deny, type Gate, giveApproval } from '../../src/policy/index.ts'
+import { testWorld } from '../../src/testing/index.ts'
 import { toolbox } from '../../src/tools/index.ts'
 import { nodeWorld } from '../../src/world/index.ts'
 import { allowAll, gateOf } from '../support/gates.ts'
@@ -275,6 +276,108 @@ describe('a batch of one call', () => {
     await expect(bench.dispatch([call('a')], cancel.signal)).rejects.toThrow('stop')
     expect(bench.log.kinds()).toEqual(['PolicyEvaluated', 'ToolDispatchStarted'])
   })
+})
+
+describe('what a batch does not dispatch', () => {
+  test.each<[string, readonly ProposedAction[]]>([
+    ['an answer', [say]],
+    ['an answer beside a call', [call('a'), say]],
+    ['a delegation', [{ Delegate: { call_id: 'a', target: 'worker', message: 'go' } }]],
+  ])('%s: all of it is denied by the runtime, in one sync of its own before the results', async (_, actions) => {
+    const bench = benchOf()
+    const observations = await bench.dispatch(actions)
+    expect(observations.map(({ content }) => content)).toEqual(
+      actions.map(() => 'only tool calls can be dispatched here'),
+    )
+    expect(observations.map(({ call_id }) => call_id)).toEqual(
+      actions.map((action) => ('Respond' in action ? undefined : 'a')),
+    )
+    for (const { metadata } of observations) expect(metadata).toMatchObject({ denied_by: 'runtime' })
+    expect(observations.map((each) => 'call_id' in each)).toEqual(actions.map((action) => !('Respond' in action)))
+    expect(bench.tool.ran).toHaveLength(0)
+    expect(bench.log.kinds()).toEqual(['PolicyEvaluated', 'ToolBatchCompleted'])
+    expect(bench.log.appends).toEqual([1, 1])
+  })
+
+  test('what the tools take no call for now: the caller is told the code and what to do', async () => {
+    const bench = benchOf({
+      box: (inner) => ({
+        ...inner,
+        prepare: () => {
+          const cause = new Fault('RATE_LIMITED', { message: 'Cannot look: too often', hint: 'In a minute' })
+          throw new Fault('CALL_INVALID', { message: 'Cannot prepare the call of "look"', cause })
+        },
+      }),
+    })
+    const [observation] = await bench.dispatch([call('a')])
+    expect(observation?.metadata).toEqual({
+      error_type: 'policy_denied',
+      denied_by: 'preparation',
+      refusal_code: 'RATE_LIMITED',
+      refusal_hint: 'In a minute',
+    })
+    const plain = await benchOf({ gate: gateOf(() => deny('no')) }).dispatch([call('a')])
+    expect(plain[0]?.metadata).toEqual({ error_type: 'policy_denied', denied_by: 'policy' })
+  })
+
+  test('a call whose run changed while the others were judged: it is told so, and is no effect', async () => {
+    const log = new MemoryLog()
+    const tool = toolOf('look')
+    const box = toolbox({ tools: [tool] }, world)
+    const agent_id = newId('agent', world.random)
+    const run = {
+      agent_id,
+      started_at: world.clock.wall(),
+      iteration: 0,
+      trusted_context: {},
+      config: DEFAULT_LOOP_CONFIG,
+    }
+    const gate = gateOf(({ action }) => {
+      if ('ToolCall' in action && action.ToolCall.call_id === 'b') run.iteration = 1
+      return { kind: 'Allow', policies: [] }
+    })
+    const recorder = new Recorder(log, agent_id, () => world.clock.wall())
+    const deadlineMs = world.clock.monotonicMs() + 60_000
+    const scope = { world, recorder, toolbox: box, gate, offered: box.definitions(), deadlineMs }
+    const observations = await dispatchBatch(scope, [call('a'), call('b')], run, never)
+    expect(observations).toMatchObject([
+      { call_id: 'a', content: 'the run changed after the call was granted', is_error: true, metadata: {} },
+      { call_id: 'b', content: 'fine', is_error: false },
+    ])
+    expect(observations[0]?.metadata).toEqual({})
+    expect(tool.ran).toHaveLength(1)
+    expect(log.all('ToolDispatchStarted')).toMatchObject([{ call_id: 'b' }])
+  })
+
+  test('a denial whose record fails: nobody is told of it', async () => {
+    const bench = benchOf({ gate: gateOf(() => deny('no')) })
+    bench.log.failAt(0)
+    await expect(bench.dispatch([call('a')])).rejects.toMatchObject({ code: 'STORAGE_FAILED' })
+  })
+})
+
+test('the results of a batch say how long it took', async () => {
+  const still = testWorld()
+  const log = new MemoryLog()
+  const tool = toolOf('look', async () => {
+    await still.advance(1500)
+    return 'seen'
+  })
+  const box = toolbox({ tools: [tool] }, still)
+  const agent_id = newId('agent', still.random)
+  const recorder = new Recorder(log, agent_id, () => still.clock.wall())
+  const run = {
+    agent_id,
+    started_at: still.clock.wall(),
+    iteration: 0,
+    trusted_context: {},
+    config: DEFAULT_LOOP_CONFIG,
+  }
+  await still.advance(1000)
+  const deadlineMs = still.clock.monotonicMs() + 60_000
+  const scope = { world: still, recorder, toolbox: box, gate: allowAll, offered: box.definitions(), deadlineMs }
+  await dispatchBatch(scope, [call('a')], run, never)
+  expect(log.all('ToolBatchCompleted')).toMatchObject([{ duration: { secs: 1, nanos: 500_000_000 } }])
 })
 
 describe('correlation', () => {
