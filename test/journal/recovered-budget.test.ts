@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { newId } from '../../src/core/index.ts'
 import { type Event, NO_USAGE } from '../../src/events/index.ts'
+import { recoveredBudget } from '../../src/journal/recovered-budget.ts'
 import { recoveryReport } from '../../src/journal/recovery.ts'
 import { attached, never, numbered, REFERENCE, random, request, usage } from '../support/budget.ts'
 import { opened, prefix, ROOT, reservation, run, started } from '../support/history.ts'
@@ -242,6 +243,14 @@ describe('a budget history is refused', () => {
     ['balanced for a scope that was not linked', [linked, balance({ scope: 2 })], 'another scope'],
   ])('that was %s', (_, events, text) => {
     expect(() => recoveryReport(run(...events))).toThrow(refusal(text))
+  })
+
+  test.each<readonly [string, readonly Event[], string]>([
+    ['reserved in twice under one id', [start, start], 'a second time'],
+    ['settled without a reservation', [finish('unknown')], 'never started'],
+    ['settled twice', [start, finish('unknown'), finish('unknown')], 'a second time'],
+  ])('that was %s, also where nobody looked at the effects before', (_, events, text) => {
+    expect(() => recoveredBudget(run(opened(), ...events).entries)).toThrow(refusal(text))
   })
 
   test('that names more than 4096 scopes', () => {

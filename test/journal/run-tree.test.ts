@@ -1,7 +1,8 @@
 import { appendFileSync, copyFileSync, rmSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { isFault } from '../../src/core/index.ts'
+import { Fault, isFault } from '../../src/core/index.ts'
 import { runsOf, treeHolds, verifyTree } from '../../src/journal/index.ts'
+import { type Reading, readLinked } from '../../src/journal/read-linked.ts'
 import { family, type OneDelegation, oneDelegation, Tale, type ToldRun } from '../support/told-runs.ts'
 import { hasty, placeOf, results, told, toldTrees } from './told-trees.ts'
 
@@ -217,5 +218,102 @@ describe('a tree at work', () => {
       isFault(error, 'EVIDENCE_CHANGING'),
     )
     expect(reads).toBe(12)
+  })
+})
+
+describe('journals that were read a moment ago', () => {
+  /** The readings of a walk over a whole folder, by path. */
+  async function known(folder: string, ...runs: readonly ToldRun[]) {
+    const found = new Map<string, Reading>()
+    for (const run of runs) {
+      const { path, key, runId } = placeOf(run, folder)
+      found.set(path, await readLinked(hasty, path, key, runId))
+    }
+    return found
+  }
+
+  test('are not read again for a tree that holds', async () => {
+    const folder = disk.folder()
+    const { tale, parent, child } = oneDelegation()
+    tale.write(folder)
+    const readings = await known(folder, parent, child)
+    const read: string[] = []
+    const progress = (_: number, path: string): void => void read.push(path)
+    const tree = await verifyTree(hasty, placeOf(parent, folder), { progress, known: readings })
+    expect([results(tree.root), read]).toEqual([['verified', 'verified'], []])
+    const half = new Map([...readings].slice(0, 1))
+    await verifyTree(hasty, placeOf(parent, folder), { progress, known: half })
+    expect(read).toEqual([child.pathIn(folder)])
+  })
+
+  test('are no ground for a bad result: that is judged from the files, at once and not after a wait', async () => {
+    const folder = disk.folder()
+    const { tale, parent, child } = oneDelegation()
+    tale.write(folder)
+    const readings = await known(folder, parent)
+    readings.set(child.pathIn(folder), { kind: 'missing' })
+    let waits = 0
+    const sleep = async (): Promise<void> => {
+      waits += 1
+    }
+    const world = { ...hasty, clock: { ...hasty.clock, sleep } }
+    const tree = await verifyTree(world, placeOf(parent, folder), { known: readings })
+    expect([results(tree.root), waits]).toEqual([['verified', 'verified'], 0])
+  })
+
+  test('count for nothing where a link asks for another run at that place', async () => {
+    const folder = disk.folder()
+    const { tale, parent, child } = oneDelegation()
+    tale.write(folder)
+    const readings = await known(folder, parent)
+    readings.set(child.pathIn(folder), readings.get(parent.pathIn(folder)) as Reading)
+    const read: string[] = []
+    const progress = (_: number, path: string): void => void read.push(path)
+    const tree = await verifyTree(hasty, placeOf(parent, folder), { progress, known: readings })
+    expect([results(tree.root), read]).toEqual([['verified', 'verified'], [child.pathIn(folder)]])
+  })
+})
+
+describe('a journal that cannot be read', () => {
+  test.each([
+    ['with what the system answered', 'EACCES', 'it cannot be read (EACCES)'],
+    ['or plainly, where it answered nothing', undefined, 'it cannot be read'],
+  ])('is invalid, %s', async (_, errno, problem) => {
+    const folder = disk.folder()
+    const { tale, parent, child } = oneDelegation()
+    tale.write(folder)
+    const refuse = async (path: string, how: 'read' | 'append' | 'lock') => {
+      if (path !== child.pathIn(folder)) return await hasty.files.open(path, how)
+      throw new Fault('STORAGE_FAILED', { message: 'Cannot open', facts: errno === undefined ? {} : { errno } })
+    }
+    const world = { ...hasty, files: { ...hasty.files, open: refuse } }
+    const { root } = await verifyTree(world, placeOf(parent, folder))
+    expect(root.children[0]).toMatchObject({ result: 'invalid', problems: [problem] })
+  })
+
+  test('because something of ours broke is no finding', async () => {
+    const folder = disk.folder()
+    const { tale, parent } = oneDelegation()
+    tale.write(folder)
+    for (const broken of ['open', 'lstat']) {
+      const files = { ...hasty.files, [broken]: () => Promise.reject(new TypeError('ours')) }
+      await expect(verifyTree({ ...hasty, files }, placeOf(parent, folder))).rejects.toThrow('ours')
+    }
+  })
+
+  test('nor looked at holds nothing that we could read: it is missing from where it belongs', async () => {
+    const folder = disk.folder()
+    const { tale, parent, child } = oneDelegation()
+    tale.write(folder)
+    let looks = 0
+    const lstat = async (path: string) => {
+      if (path !== child.pathIn(folder)) return await hasty.files.lstat(path)
+      looks += 1
+      throw new Fault('STORAGE_FAILED', { message: 'Cannot look', facts: { errno: 'EIO' } })
+    }
+    const world = { ...hasty, files: { ...hasty.files, lstat } }
+    const { root } = await verifyTree(world, placeOf(parent, folder))
+    expect(root.children[0]).toMatchObject({ result: 'invalid', path: child.pathIn(folder) })
+    expect(looks).toBeGreaterThan(1)
   })
 })

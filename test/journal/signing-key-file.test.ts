@@ -84,6 +84,15 @@ describe('the signing key', () => {
     expect(readdirSync(folder)).toEqual([SIGNING_KEY_NAME])
   })
 
+  test('that vanishes while it is made is refused: nobody signs with a key that is not on the disk', async () => {
+    const folder = disk.folder()
+    const vanishing = { ...world, files: { ...world.files, open: async () => null } }
+    await expect(openSigningKey(vanishing, folder)).rejects.toMatchObject({
+      code: 'KEY_INVALID',
+      message: expect.stringContaining('it vanished while it was made'),
+    })
+  })
+
   const spoilt: readonly (readonly [string, (path: string) => void, string])[] = [
     ['empty', (path) => truncateSync(path, 0), 'KEY_INVALID'],
     ['one byte short', (path) => truncateSync(path, 31), 'KEY_INVALID'],

@@ -243,10 +243,25 @@ describe('the run that was asked about', () => {
     expect(treeHolds(tree)).toBe(false)
   })
 
-  test('is a mismatch when it does not say readably which run delegated it', async () => {
+  test.each<[string, (made: OneDelegation) => void]>([
+    ['no reference', (made) => (delegationOf(made).parent_audit = 'somebody')],
+    ['no id of an agent', (made) => (delegationOf(made).parent_agent_id = 'somebody')],
+    ['no id of a run', (made) => (delegationOf(made).parent_audit = { ...made.parent.audit, run_id: 'that one' })],
+    ['no path', (made) => (delegationOf(made).parent_audit = { ...made.parent.audit, path: null })],
+    [
+      'nothing of it',
+      ({ child }) => Object.assign(child.find('Started').event, { execution_context: { delegation: true } }),
+    ],
+  ])('is a mismatch when it says that it was delegated, and by %s', async (_, change) => {
     const made = oneDelegation()
-    delegationOf(made).parent_audit = 'somebody'
+    change(made)
     const tree = await verified(made.child)
-    expect(tree).toMatchObject({ above: null, root: { result: 'mismatch' } })
+    expect(tree).toMatchObject({
+      above: null,
+      root: {
+        result: 'mismatch',
+        problems: ['its journal says that it was delegated, and not readably by which run'],
+      },
+    })
   })
 })
