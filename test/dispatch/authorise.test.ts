@@ -427,6 +427,16 @@ describe('the journal of a batch', () => {
     expect(both.entries).toMatchObject([{ action_count: 2, denied_count: 2, approved_calls: [] }])
   })
 
+  test('may fill 960 KiB to the last byte', async () => {
+    const named = (length: number) => gateOf(() => ({ kind: 'Allow', policies: ['p'.repeat(length)] }))
+    const bytesOf = ({ verdicts }: Awaited<ReturnType<typeof batch>>) =>
+      Buffer.byteLength(JSON.stringify(verdicts.granted[0]?.evidence))
+    const room = 960 * 1024 - bytesOf(await batch([call('a')], named(0)))
+    const full = await batch([call('a')], named(room))
+    expect([full.verdicts.granted.length, bytesOf(full)]).toEqual([1, 960 * 1024])
+    expect((await batch([call('a')], named(room + 1))).verdicts.granted).toEqual([])
+  })
+
   test('holds nothing of a batch whose run was left while it was judged', async () => {
     const leaving = new AbortController()
     const gate = gateOf(() => {
