@@ -118,7 +118,6 @@ class History {
       if (budget.root_id === link.root_id && budget.scope === link.scope) return
       throw refusedEvidence(sequence, 'balances another scope than the one that the run was linked to')
     }
-    if (this.#ledger === null) throw refusedEvidence(sequence, 'balances a budget that was never opened')
     const ledger = this.#opened(budget.root_id, sequence)
     const rebuilt = budget.scope === 0 ? ledger.snapshot(0) : null
     if (rebuilt === null || rebuilt.limit !== budget.limit || !sameUsage(rebuilt.usage, budget.usage)) {

@@ -147,6 +147,21 @@ describe('a recovered budget', () => {
     expect(budget?.scopes).toMatchObject([{ usage: usage(5005, 6), uncertain_tokens: 50, exceeded: true }])
   })
 
+  test('of a run that is only linked is in the journal of its root, whatever balance it wrote down itself', () => {
+    const linked: Event = { kind: 'BudgetScopeLinked', root_id: ROOT, scope: 3, root_audit: REFERENCE }
+    const budget = {
+      root_id: ROOT,
+      scope: 3,
+      limit: 10,
+      usage: usage(1, 2),
+      reserved_tokens: 0,
+      uncertain_tokens: 0,
+      available_tokens: 7,
+      exceeded: false,
+    }
+    expect(recoveryReport(run(linked, { kind: 'BudgetUpdated', budget })).recovered_budget).toBe(null)
+  })
+
   test('accepts the final balance that its entries add up to', () => {
     const { start, finish } = reservation()
     const balance = { root_id: ROOT, scope: 0, limit: 1000, usage: usage(1, 2) }
@@ -236,13 +251,33 @@ describe('a budget history is refused', () => {
     ],
     ['settled as exceeded without a report', [opened(), start, finish('exceeded')], 'that is "unknown"'],
     ['balanced with another usage', [opened(), balance({ usage: usage(1, 1) })], 'differs from the entries'],
+    ['balanced with other prompt tokens', [opened(), balance({ usage: usage(1, 0, 0) })], 'differs from the entries'],
+    ['balanced with other answer tokens', [opened(), balance({ usage: usage(0, 1, 0) })], 'differs from the entries'],
+    ['balanced with another sum', [opened(), balance({ usage: usage(0, 0, 1) })], 'differs from the entries'],
     ['balanced with another limit', [opened(), balance({ limit: 999 })], 'differs from the entries'],
     ['balanced for another scope', [opened(), balance({ scope: 1 })], 'differs from the entries'],
     ['balanced under another root', [opened(), balance({ root_id: other })], 'belongs to the budget'],
     ['balanced without being opened', [balance({})], 'never opened'],
+    ['balanced under a root that was not linked', [linked, balance({ scope: 1, root_id: other })], 'another scope'],
+    [
+      'described with a second scope that has no parent',
+      [opened(), starts({ ancestors: [{ scope: 5, parent: null, limit: 10 }] })],
+      'describes scope 5 differently',
+    ],
     ['balanced for a scope that was not linked', [linked, balance({ scope: 2 })], 'another scope'],
   ])('that was %s', (_, events, text) => {
     expect(() => recoveryReport(run(...events))).toThrow(refusal(text))
+  })
+
+  test.each([
+    ['confirmed', NO_USAGE, 'unknown'],
+    ['unknown', usage(1, 1), 'confirmed'],
+    ['exceeded', NO_USAGE, 'unknown'],
+    ['confirmed', usage(10, 41), 'exceeded'],
+  ] as const)('that was closed, and then settled as %s with %j, which is %s', (outcome, used, proper) => {
+    const closing = reservation()
+    const history = [opened(), start, closing.start, closing.finish('exceeded', usage(5000, 1)), finish(outcome, used)]
+    expect(() => recoveryReport(run(...history))).toThrow(refusal(`calls a usage "${outcome}" that is "${proper}"`))
   })
 
   test.each<readonly [string, readonly Event[], string]>([

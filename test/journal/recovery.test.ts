@@ -154,6 +154,14 @@ describe('a prefix', () => {
     expect(needed).toEqual([...Array(all.length - 1).fill(true), false])
   })
 
+  test('speaks of one byte and of one call in the singular', () => {
+    const one = prefix([started, approved(1, toolCall('a')), terminated()], 1)
+    expect(recoveryReport(one).warnings).toEqual([
+      'The last 1 byte is an unauthenticated fragment and left out.',
+      '1 approved tool call has no dispatch intent.',
+    ])
+  })
+
   test('does not change under the reader', () => {
     const given = run(dispatch().start)
     const before = JSON.stringify(given)
@@ -352,6 +360,27 @@ describe('an effect', () => {
     ])
     expect(() => recoveryReport(run(received))).toThrow(refusal('never started'))
     expect(() => recoveryReport(run(direct, concluded('Completed', hash), received))).toThrow(refusal('is finished'))
+  })
+
+  test('is named by its kind and its ids where it is refused', () => {
+    const ids = JSON.stringify({ run_key: RUN_KEY, call_fingerprint: FINGERPRINT, request_id: 'n1' })
+    expect(() => recoveryReport(run(request, request))).toThrow(
+      refusal(`starts the network request ${ids} a second time`),
+    )
+    expect(() => recoveryReport(run(response()))).toThrow(refusal(`belongs to the network request ${ids}, which never`))
+  })
+
+  test.each([
+    'ReasoningComplete',
+    'ToolsDispatched',
+    'ToolBatchCompleted',
+    'ObservationsCollected',
+    'RecoveryTriggered',
+    'StepLimitReached',
+    'PreHydrationComplete',
+    'ImprovementOutput',
+  ])('is none of the entries of kind %s', (kind) => {
+    expect(recoveryReport(run({ kind } as Event))).toMatchObject({ effects: [], requires_reconciliation: false })
   })
 
   test('is one of at most 32768: one more is refused', () => {
