@@ -63,6 +63,22 @@ describe('the tokens of a child', () => {
       'another token scope than its link',
     ],
     [
+      'whose start names another root',
+      ({ child }) => {
+        const context = child.find('Started').event.execution_context as unknown as { budget: object }
+        context.budget = { ...context.budget, root_id: otherReference.run_id }
+      },
+      'another token scope than its link',
+    ],
+    [
+      'whose tokens were reserved for a journal of another key',
+      ({ parent, child }) => {
+        const audit = { ...child.audit, public_key: otherReference.public_key }
+        Object.assign(parent.find('BudgetReservationStarted', 1).event.reservation, { audit })
+      },
+      'for a run of its id that is not it',
+    ],
+    [
       'whose tokens were reserved elsewhere',
       ({ parent }) => {
         reservedBy(parent, 1).ancestors[0].scope = 9
@@ -94,7 +110,76 @@ describe('the tokens of a child', () => {
   })
 })
 
+describe('tokens that were reserved for a child before it could use any', () => {
+  const TOO_EARLY = 'its root reserved tokens for it, and its journal does not say that it ever began to use any'
+
+  /** A child that asked once, of whose journal only so many entries are left. */
+  async function cutTo(entries: number, asks = 1) {
+    const tale = new Tale()
+    const parent = tale.root()
+    const child = tale.delegate(parent, 'reviewer')
+    for (let count = 0; count < asks; count += 1) tale.ask(child)
+    child.entries.length = entries
+    return (await verified(parent)).root.children[0]
+  }
+
+  test('are found, whether its journal is empty or stops before its link to the budget', async () => {
+    for (const entries of [0, 1]) {
+      expect(await cutTo(entries)).toMatchObject({ result: 'mismatch', problems: [TOO_EARLY] })
+    }
+  })
+
+  test('are none once it was linked; and a child that asked for none may stop anywhere', async () => {
+    expect(await cutTo(2)).toMatchObject({ result: 'incomplete', problems: [] })
+    for (const entries of [0, 1, 2])
+      expect(await cutTo(entries, 0)).toMatchObject({ result: 'incomplete', problems: [] })
+  })
+
+  test('and twice are for two replies', async () => {
+    expect(await cutTo(6, 2)).toMatchObject({ result: 'incomplete', problems: [] })
+  })
+})
+
 describe('the tokens of a tree', () => {
+  test('may be none at all: a run that asked no model contradicts nothing', async () => {
+    const tale = new Tale()
+    const parent = tale.root()
+    tale.end(parent, 'Timeout')
+    expect((await verified(parent)).root).toMatchObject({ result: 'verified', problems: [] })
+  })
+
+  test('may be reserved by somebody without a journal: nobody’s here', async () => {
+    const { parent } = oneDelegation()
+    const added = structuredClone(parent.find('BudgetReservationStarted', 0))
+    Object.assign(added.event.reservation, { id: otherReference.run_id, audit: null })
+    parent.entries.splice(-2, 0, added)
+    expect((await verified(parent)).root).toMatchObject({ result: 'verified', problems: [] })
+  })
+
+  test('that the root reserved for itself as another principal are found', async () => {
+    const { parent, child } = oneDelegation()
+    reservedBy(parent, 0).agent_id = child.agentId
+    expect((await verified(parent)).root).toMatchObject({
+      result: 'mismatch',
+      problems: ['it reserved its own tokens within the scope of another run'],
+    })
+  })
+
+  test('of a root that opened none leave every run linked to nothing', async () => {
+    const { parent } = oneDelegation()
+    parent.entries = parent.entries.filter(({ event }) => !event.kind.startsWith('Budget'))
+    const { root } = await verified(parent)
+    expect(root.children[0]?.problems).toContain('it is linked to another token budget than that of its root')
+  })
+
+  test('of a run whose own parent was never linked are not held against that run', async () => {
+    const { parent, child, grandchild } = family()
+    child.entries = child.entries.filter(({ event }) => !['BudgetScopeLinked', 'BudgetUpdated'].includes(event.kind))
+    const { root } = await verified(parent)
+    expect(root.children[0]?.problems).toContain('it used tokens without being linked to a budget')
+    expect(root.children[0]?.children[0]).toMatchObject({ run_id: grandchild.runId, problems: [] })
+  })
+
   test('of two runs within one scope are found', async () => {
     const { tale, parent, child, second } = family()
     Object.assign(second.find('BudgetScopeLinked').event, { scope: child.scope })
@@ -154,6 +239,15 @@ describe('the tokens of a tree', () => {
       problems: ['it is linked to another token budget than that of its root'],
     })
   })
+})
+
+test('runs whose root is not at hand must name it by one id as well', async () => {
+  const { child, grandchild } = deeper()
+  const root_id = otherReference.run_id as never
+  Object.assign(grandchild.find('BudgetScopeLinked').event, { root_id })
+  Object.assign(grandchild.find('BudgetUpdated').event.budget, { root_id })
+  const { root } = await verified(child)
+  expect(root.children[0]?.problems).toContain('it is linked to another token budget than that of its root')
 })
 
 /** Three levels below the root: asked about the second, the root stands two levels above. */

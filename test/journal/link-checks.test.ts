@@ -1,9 +1,12 @@
 import { copyFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import type { TerminationReason } from '../../src/events/index.ts'
 import { treeHolds, verifyTree } from '../../src/journal/index.ts'
+import { isPathOf } from '../../src/journal/link-checks.ts'
+import type { RunFacts } from '../../src/journal/run-facts.ts'
 import { madeKey } from '../support/journal-maker.ts'
-import { family, type OneDelegation, oneDelegation, Tale } from '../support/told-runs.ts'
+import { family, type OneDelegation, oneDelegation, Tale, type ToldRun } from '../support/told-runs.ts'
 import { delegationOf, hasty, other, otherReference, placeOf, renamed, results, toldTrees } from './told-trees.ts'
 
 const { disk, verified } = toldTrees()
@@ -94,6 +97,99 @@ describe('a link that was changed, and sealed again with the same key', () => {
   })
 })
 
+describe('what a link says of the parent', () => {
+  test.each<[string, (made: OneDelegation) => unknown]>([
+    ['parent_audit', () => undefined],
+    ['parent_audit', ({ parent }) => ({ ...parent.audit, extra: 1 })],
+    ['parent_audit.run_id', ({ parent }) => ({ ...parent.audit, run_id: otherReference.run_id })],
+    ['parent_audit.public_key', ({ parent }) => ({ ...parent.audit, public_key: otherReference.public_key })],
+    ['parent_audit.path', ({ parent }) => ({ ...parent.audit, path: 5 })],
+  ])('is named where it differs: "%s"', async (name, audit) => {
+    const made = oneDelegation()
+    delegationOf(made).parent_audit = audit(made)
+    const { root } = await verified(made.parent)
+    expect(root.children[0]?.problems).toEqual([`its journal tells "${name}" differently than the link of its parent`])
+  })
+
+  test('is compared with the path that the parent recorded, or with its name where it recorded none', () => {
+    const { parent } = oneDelegation()
+    const facts = { agent_id: parent.agentId, run_id: parent.runId, recordedPath: parent.audit.path } as RunFacts
+    const nowhere = { ...facts, recordedPath: null }
+    const moved = join('/srv/elsewhere', parent.fileName)
+    expect([parent.audit.path, moved, 5, undefined].map((path) => isPathOf(path, facts))).toEqual([
+      true,
+      false,
+      false,
+      false,
+    ])
+    expect([parent.audit.path, moved, '/srv/x.jsonl', 5].map((path) => isPathOf(path, nowhere))).toEqual([
+      true,
+      true,
+      false,
+      false,
+    ])
+  })
+})
+
+describe('no contradiction', () => {
+  const holding: readonly (readonly [string, () => ToldRun])[] = [
+    [
+      'a child and a parent at work',
+      () => {
+        const tale = new Tale()
+        const parent = tale.root()
+        tale.delegate(parent, 'reviewer')
+        return parent
+      },
+    ],
+    [
+      'a child that ended in the moment in which its parent says so',
+      () => {
+        const { parent, child } = oneDelegation()
+        child.find('Terminated').at = parent.find('DelegationFinished').at
+        return parent
+      },
+    ],
+    [
+      'a child that had an answer approved and ended without it',
+      () => {
+        const tale = new Tale()
+        const parent = tale.root()
+        const child = tale.delegate(parent, 'reviewer')
+        tale.ask(child, { Respond: { content: 'too late' } })
+        tale.end(child, 'Timeout')
+        tale.finish(child)
+        return parent
+      },
+    ],
+    [
+      'a child whose approvals cannot be read: it is not judged by them',
+      () => {
+        const { parent, child } = oneDelegation()
+        Object.assign(child.find('PolicyEvaluated').event, { approved_calls: [] })
+        return parent
+      },
+    ],
+    [
+      'a parent that gave up waiting, and says so',
+      () => {
+        const tale = new Tale()
+        const parent = tale.root()
+        const child = tale.delegate(parent, 'reviewer')
+        tale.end(parent, { Error: { message: 'the delegated runs could not be ended' } })
+        tale.end(child, 'Timeout')
+        return parent
+      },
+    ],
+  ]
+
+  test.each(holding)('is %s', async (_, told) => {
+    const { root } = await verified(told())
+    expect(root.children[0]?.problems).toEqual([])
+    expect(['verified', 'incomplete']).toContain(root.children[0]?.result)
+  })
+})
+
 describe('a child', () => {
   const rows: readonly (readonly [string, Change, string])[] = [
     [
@@ -131,6 +227,13 @@ describe('a child', () => {
         Object.assign(parent.find('DelegationFinished').event, { reason: 'Timeout' })
       },
       'ended Timeout, and its journal says Completed',
+    ],
+    [
+      'that policy ended, and not what its parent says',
+      ({ child }) => {
+        Object.assign(child.find('Terminated').event, { reason: { PolicyDenial: { reason: 'no' } } })
+      },
+      'ended Completed, and its journal says PolicyDenial',
     ],
     [
       'that failed otherwise than its parent says',
@@ -208,15 +311,18 @@ describe('a child', () => {
     })
   })
 
-  test('that ended after a parent that ought to have waited does not match', async () => {
-    const tale = new Tale()
-    const parent = tale.root()
-    const child = tale.delegate(parent, 'reviewer')
-    tale.end(parent, 'UnconfirmedEffects')
-    tale.end(child, 'Timeout')
-    const { root } = await verified(parent)
-    expect(root.children[0]).toMatchObject({ result: 'mismatch', problems: ['it ended after its parent'] })
-  })
+  test.each<TerminationReason>(['UnconfirmedEffects', { PolicyDenial: { reason: 'no' } }])(
+    'that ended after a parent that ought to have waited does not match: one that ended %j',
+    async (reason) => {
+      const tale = new Tale()
+      const parent = tale.root()
+      const child = tale.delegate(parent, 'reviewer')
+      tale.end(parent, reason)
+      tale.end(child, 'Timeout')
+      const { root } = await verified(parent)
+      expect(root.children[0]).toMatchObject({ result: 'mismatch', problems: ['it ended after its parent'] })
+    },
+  )
 
   test('that is gone is missing, and the place where it should be is named', async () => {
     const folder = disk.folder()
