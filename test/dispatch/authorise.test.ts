@@ -8,7 +8,7 @@ import {
   sessionBinding,
   type Toolbox,
 } from '../../src/calls/index.ts'
-import { digest, Fault, type Hash, newId } from '../../src/core/index.ts'
+import { digest, Fault, type Hash, newId, type Timestamp } from '../../src/core/index.ts'
 import {
   type Authority,
   authorise,
@@ -160,6 +160,16 @@ describe('an approval', () => {
     })
   })
 
+  test('that nobody gave yet, or that the gate waived, is a denial by approval', async () => {
+    const expires_at = '2030-01-01T00:00:00Z' as Timestamp
+    const pending = { kind: 'Pending', reason: 'later', approval_id: '0123456789abcdef', expires_at } as const
+    const held = denial(await deskOf({ gate: answering(() => pending), needsApproval: true }).judge())
+    const waived = denial(await deskOf({ gate: answering(() => ({ kind: 'NotNeeded' })), needsApproval: true }).judge())
+    expect([held, waived].map(({ evidence }) => evidence.denied_by)).toEqual(['approval', 'approval'])
+    expect(held).toMatchObject({ reason: 'later', pending: { approval_id: '0123456789abcdef', expires_at } })
+    expect(waived.reason).toBe('the tool needs an approval and nobody gave one')
+  })
+
   test('that policy was the one to refuse is denied by policy, as if somebody had approved', async () => {
     const refusal = { kind: 'Refused', reason: 'never', policies: ['no-pay'], errors: ['odd'] } as const
     const byPolicy = deskOf({ gate: answering(() => ({ ...refusal, by_policy: true })) })
@@ -270,7 +280,10 @@ describe('what the tools refuse', () => {
         return { kind: 'NotNeeded' }
       }),
     })
-    expect(denial(await judge())).toMatchObject({ reason: 'not this one', evidence: { denied_by: 'restriction' } })
+    const denied = denial(await judge())
+    expect(denied).toMatchObject({ reason: 'not this one', evidence: { denied_by: 'restriction' } })
+    expect(denied.evidence.determining_policies).toEqual([]) // no policy was asked, and none failed
+    expect(denied.evidence).not.toHaveProperty('policy_errors')
     expect(questions).toBe(0)
   })
 
@@ -420,10 +433,15 @@ describe('the journal of a batch', () => {
     expect(verdicts.granted).toHaveLength(1)
     const both = await batch([long('a'), long('b')], allowAll)
     expect(both.verdicts.granted).toEqual([])
-    expect(both.verdicts.denied).toMatchObject([
-      { reason: expect.stringContaining('must fit into one journal entry'), evidence: { denied_by: 'runtime' } },
-      { reason: expect.stringContaining('must fit into one journal entry'), evidence: { denied_by: 'runtime' } },
-    ])
+    const reason = 'the decisions about one reply must fit into one journal entry: propose less at once'
+    expect(both.verdicts.denied).toEqual(
+      [long('a'), long('b')].map((action) => ({
+        kind: 'Denied',
+        action,
+        reason,
+        evidence: { action, reason, denied_by: 'runtime', determining_policies: [] },
+      })),
+    )
     expect(both.entries).toMatchObject([{ action_count: 2, denied_count: 2, approved_calls: [] }])
   })
 
@@ -444,6 +462,7 @@ describe('the journal of a batch', () => {
       return { kind: 'Allow', policies: [] }
     })
     await expect(batch([call('a')], gate, leaving.signal)).rejects.toThrow('somebody left')
+    await expect(batch([call('a'), call('a')], gate, leaving.signal)).rejects.toThrow('somebody left') // nobody was asked
     const { entries } = await batch([], allowAll)
     expect(entries).toMatchObject([{ action_count: 0 }])
   })
