@@ -29,6 +29,12 @@ describe('a buffered log', () => {
     expect(log.drain().map(({ sequence }) => sequence)).toEqual([3, 4, 5])
   })
 
+  test('may keep a single entry', async () => {
+    const log = bufferedLog(1)
+    await log.append([entry(output('a')), entry(output('b'))])
+    expect(outputs(log.drain())).toEqual(['b'])
+  })
+
   test('is no evidence', () => {
     expect(bufferedLog().audit).toBeNull()
   })

@@ -84,6 +84,30 @@ describe('the signing key', () => {
     expect(readdirSync(folder)).toEqual([SIGNING_KEY_NAME])
   })
 
+  test.each([0, 31, 33])('of %i bytes is refused with what it holds, and where a good one may be', async (length) => {
+    const { folder, path } = await folderWithKey()
+    writeFileSync(path, Buffer.alloc(length))
+    await expect(readSigningKey(world, folder)).rejects.toMatchObject({
+      message: `Cannot use the signing key: it holds ${length} bytes and a key has 32`,
+      hint: expect.stringContaining('from its backup'),
+    })
+  })
+
+  test('that is being published is looked at again only after a wait', async () => {
+    const { folder, path, hex } = await folderWithKey()
+    const temporary = join(folder, `.${SIGNING_KEY_NAME}.0123456789abcdef01234567.tmp`)
+    linkSync(path, temporary)
+    let waits = 0
+    const sleep = async (): Promise<void> => {
+      waits += 1
+      for (let turn = 0; turn < 50; turn += 1) await world.clock.yield()
+      rmSync(temporary, { force: true })
+    }
+    const patient = { ...world, clock: { ...world.clock, sleep } }
+    expect((await readSigningKey(patient, folder))?.publicKey.hex).toBe(hex)
+    expect(waits).toBe(1)
+  })
+
   test('that vanishes while it is made is refused: nobody signs with a key that is not on the disk', async () => {
     const folder = disk.folder()
     const vanishing = { ...world, files: { ...world.files, open: async () => null } }
