@@ -50,9 +50,10 @@ describe('a tree of runs', () => {
     const folder = disk.folder()
     const { parent, child } = oneDelegation()
     await verified(parent, folder)
-    appendFileSync(child.pathIn(folder), 'a half line')
+    appendFileSync(child.pathIn(folder), 'x') // one byte is enough
     const tree = await verifyTree(hasty, placeOf(parent, folder))
     expect(results(tree.root)).toEqual(['verified', 'invalid'])
+    expect(tree.root.children[0]?.problems).toEqual([expect.stringContaining('bytes behind its end')])
     expect(treeHolds(tree)).toBe(false)
   })
 

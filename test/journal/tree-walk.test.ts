@@ -182,11 +182,13 @@ describe('the run that was asked about', () => {
       problems: [],
     })
     const deeper = await verifyTree(hasty, placeOf(grandchild, folder))
-    expect(deeper.above).toMatchObject({ run_id: child.runId, result: 'verified' })
+    expect(deeper.above).toMatchObject({ run_id: child.runId, result: 'verified', name: 'reviewer' })
+    expect(deeper.above?.report?.run_id).toBe(child.runId)
+    expect([tree.root.name, tree.root.children[0]?.name, tree.above?.name]).toEqual(['reviewer', 'reader', null])
   })
 
   const flaws: readonly (readonly [string, (made: OneDelegation, folder: string) => void, object])[] = [
-    ['is missing', ({ parent }, folder) => rmSync(parent.pathIn(folder)), { result: 'missing' }],
+    ['is missing', ({ parent }, folder) => rmSync(parent.pathIn(folder)), { result: 'missing', report: null }],
     ['does not verify', ({ parent }, folder) => appendFileSync(parent.pathIn(folder), 'x\n'), { result: 'invalid' }],
     [
       'records no such delegation',
