@@ -1,0 +1,162 @@
+/**
+ * Mutation testing: changes the code of a folder in one place at a time, runs the tests that reach that place, and lists the
+ * changes that no test noticed. Takes many minutes, so it is no part of `npm test`; docs/mutation-testing.md says what was
+ * found and why Stryker is installed here, on its own, instead of standing in package.json.
+ *
+ *     npm run mutants -- --folder dispatch                    all files of src/dispatch
+ *     npm run mutants -- --folder journal --file recovery     one file
+ *
+ * What is known from the last run is used again where neither the code nor its tests changed.
+ */
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { requireNode } from '../bin/node-version.js'
+import { npm } from './install.mjs'
+import { listingOf } from './mutants/listing.mjs'
+import { ROOT, Stop, whenProgram } from './steps.mjs'
+
+/** The last line of Stryker that runs on Node 20. */
+const VERSION = '9.6.1'
+
+/** Stryker, what it finds, and what it knows from the last time. */
+const HOME = join(ROOT, '.cache', 'mutants')
+
+/**
+ * The folders that can be asked about, in parts: files, and the tests that judge them. A change that is noticed costs one
+ * failing test, but one that survives costs all of them, so each part names the tests that are about it, the quick ones first.
+ *
+ * @typedef {{ readonly name: string, readonly files: readonly string[], readonly tests: readonly string[] }} Part
+ * @type {Readonly<Record<string, readonly Part[]>>}
+ */
+const PARTS = {
+  dispatch: [{ name: 'dispatch', files: ['**/*'], tests: ['test/dispatch/*'] }],
+  journal: [
+    {
+      name: 'recovery',
+      files: ['evidence', 'recovery', 'recovered-budget', 'recovered-effects', 'untracked-approvals'],
+      tests: ['recovery', 'recovered-budget'].map((name) => `test/journal/${name}`),
+    },
+    {
+      name: 'links',
+      files: ['link-checks', 'budget-links', 'run-facts'],
+      tests: ['run-facts', 'budget-links', 'link-checks'].map((name) => `test/journal/${name}`),
+    },
+    {
+      name: 'trees',
+      files: ['run-tree', 'run-node', 'tree-walk', 'tree-verdict', 'read-linked'],
+      tests: ['link-checks', 'run-tree', 'tree-walk'].map((name) => `test/journal/${name}`),
+    },
+    {
+      name: 'single',
+      files: ['answer', 'first-entry', 'other-logs', 'signing-key-file'],
+      tests: ['answer', 'visit', 'other-logs', 'signing-key-file'].map((name) => `test/journal/${name}`),
+    },
+    {
+      name: 'verify',
+      files: ['verify', 'record', 'signatures'],
+      tests: ['verify-mangled', 'visit', 'verify'].map((name) => `test/journal/${name}`),
+    },
+    { name: 'writer', files: ['writer'], tests: ['test/journal/writer'] },
+  ],
+}
+
+await whenProgram(import.meta, () => {
+  requireNode()
+  const { values } = parseArgs({ options: { folder: { type: 'string' }, file: { type: 'string', multiple: true } } })
+  const parts = PARTS[values.folder ?? '']
+  if (values.folder === undefined || parts === undefined) {
+    throw new Stop('Cannot change the code: no folder is named that this knows', {
+      hint: `Name one with --folder: ${Object.keys(PARTS).join(', ')}`,
+      exit: 2,
+    })
+  }
+  installStryker()
+  const wanted = values.file ?? []
+  /** @type {import('./mutants/listing.mjs').Report['files']} */
+  const files = {}
+  for (const part of parts) {
+    const asked = part.files.includes('**/*') ? wanted : part.files.filter((file) => wanted.includes(file))
+    if (wanted.length > 0 && asked.length === 0) continue
+    Object.assign(files, runPart(values.folder, asked.length === 0 ? part : { ...part, files: asked }).files)
+  }
+  process.stdout.write(listingOf({ files }))
+})
+
+/**
+ * @param {string} folder
+ * @param {Part} part
+ * @returns {import('./mutants/listing.mjs').Report}
+ */
+function runPart(folder, { name, files, tests }) {
+  const report = join(HOME, `${name}.json`)
+  rmSync(report, { force: true })
+  const settings = join(HOME, `${name}.settings.json`)
+  const mutate = files.map((file) => `src/${folder}/${file}.ts`)
+  writeFileSync(settings, JSON.stringify(settingsFor(name, mutate)))
+  const done = spawnSync(
+    process.execPath,
+    [join(HOME, 'node_modules', '@stryker-mutator', 'core', 'bin', 'stryker.js'), 'run', settings],
+    {
+      cwd: ROOT,
+      env: {
+        ...process.env,
+        SYMBI_MUTANTS_HOME: HOME,
+        SYMBI_MUTANTS_TESTS: tests.map((test) => `${test}.test.ts`).join(' '),
+      },
+      stdio: ['ignore', 2, 2],
+    },
+  )
+  if (done.error !== undefined) throw done.error
+  if (!existsSync(report))
+    throw new Stop('Cannot list the mutants: Stryker ended early', { hint: 'Its words are above' })
+  return JSON.parse(readFileSync(report, 'utf8'))
+}
+
+function installStryker() {
+  const marker = join(HOME, 'node_modules', '.installed')
+  if (existsSync(marker) && readFileSync(marker, 'utf8') === VERSION) return
+  process.stderr.write(`Installing Stryker ${VERSION} under .cache/mutants …\n`)
+  mkdirSync(HOME, { recursive: true })
+  writeFileSync(join(HOME, 'package.json'), JSON.stringify({ private: true }))
+  const { command, args } = npm(process.env.npm_execpath)
+  const packages = ['core', 'vitest-runner'].map((name) => `@stryker-mutator/${name}@${VERSION}`)
+  // without its peers: the vitest that it drives is the one of this clone
+  const options = ['install', '--no-save', '--legacy-peer-deps', '--ignore-scripts', '--no-audit', '--no-fund']
+  const done = spawnSync(command, [...args, ...options, ...packages], {
+    cwd: HOME,
+    stdio: ['ignore', 2, 2],
+    shell: process.platform === 'win32' && args.length === 0,
+  })
+  if (done.error !== undefined) throw done.error
+  if (done.status !== 0) {
+    throw new Stop(`Cannot install Stryker: npm ended with ${done.status ?? done.signal}`, {
+      hint: 'Its words are above. This needs the package registry',
+    })
+  }
+  writeFileSync(marker, VERSION)
+}
+
+/**
+ * @param {string} name of the part
+ * @param {readonly string[]} mutate
+ */
+function settingsFor(name, mutate) {
+  return {
+    testRunner: 'vitest',
+    vitest: { configFile: 'scripts/mutants/vitest.config.mjs', related: false },
+    plugins: ['@stryker-mutator/vitest-runner', join(ROOT, 'scripts', 'mutants', 'operators.mjs')],
+    mutate,
+    ignorePatterns: ['.cache', 'coverage', '.symbi-*'],
+    tempDirName: join('.cache', 'mutants', `${name}.sandbox`),
+    concurrency: 1,
+    incremental: true,
+    incrementalFile: join(HOME, `${name}.known.json`),
+    reporters: ['json', 'progress-append-only'],
+    jsonReporter: { fileName: join(HOME, `${name}.json`) },
+    // an endless loop is found by what it repeats; what only takes longer on a busy machine has this much more
+    timeoutMS: 20_000,
+    allowConsoleColors: false,
+  }
+}
