@@ -5,7 +5,11 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
  * Files that change what other files would see, so that each has a process of its own: they replace modules, and a module
  * that is loaded already cannot be replaced. `test/tidy/alone.test.ts` holds this list against the files.
  */
-export const ALONE = ['test/access/api-keys.test.ts', 'test/providers/loading.test.ts']
+export const ALONE = [
+  'test/access/api-keys.test.ts',
+  'test/providers/loading.test.ts',
+  'test/testing/simulation/disk.test.ts',
+]
 
 /**
  * Files that start processes take longest. They go first, or one worker would be alone with the last of them. Files with a

@@ -118,6 +118,7 @@ export {
   reviewText,
   toolFilterGate,
   type WaitEnd,
+  type WatchedGate,
   withoutApprover,
 } from '../policy/index.ts'
 export {

@@ -3,6 +3,7 @@ export { type Script, type ScriptSource, scripted } from '../providers/index.ts'
 export { LEAST_PRIVILEGE_POLICY } from './least-privilege.ts'
 export { type ListGate, type ListGateRule, listGate } from './list-gate.ts'
 export { type RecordedTool, type RecordedToolOptions, recordedTool } from './recorded-tool.ts'
+export type { LawName } from './simulation/laws/law.ts'
 export {
   type LivedLife,
   type ShortestLife,

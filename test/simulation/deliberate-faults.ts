@@ -348,7 +348,13 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
   // law 6 and 7: success includes its audit, and evidence is kept
   {
     name: 'the chain of a journal forks',
-    edits: [{ file: WRITER, find: 'previousHash: hexHash(line),', replace: 'previousHash: head.previousHash,' }],
+    edits: [
+      {
+        file: WRITER,
+        find: 'previousHash: elsewhere ? GENESIS : hexHash(line),',
+        replace: 'previousHash: head.previousHash,',
+      },
+    ],
     caughtBy: ['evidence verifies'],
   },
   {
@@ -461,8 +467,8 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
     edits: [
       {
         file: WRITER,
-        find: 'await this.#writing;\n        await this.#file.close();',
-        replace: 'await this.#writing;',
+        find: 'await Promise.all([this.#file.close(), this.#sealer.close()]);',
+        replace: 'await this.#sealer.close();',
       },
     ],
     caughtBy: ['nothing is held'],
@@ -483,9 +489,9 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
     edits: [
       {
         file: WRITER,
-        find: 'for (const { reject } of written)\n                reject(error);',
+        find: 'for (const { reject } of written)\n                    reject(error);',
         replace:
-          "for (const { reject } of written)\n                reject(new TypeError('undefined is not a function'));",
+          "for (const { reject } of written)\n                    reject(new TypeError('undefined is not a function'));",
       },
     ],
     caughtBy: ['the runtime stays up'],
