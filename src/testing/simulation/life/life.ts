@@ -3,7 +3,7 @@
  * fresh process answers for every id, and the laws look at what is left.
  */
 import { isFault } from '../../../core/index.ts'
-import type { World } from '../../../world/index.ts'
+import { neverStopped, nodeWorld, type World } from '../../../world/index.ts'
 import { chanceOf } from '../chance.ts'
 import { lawsOf } from '../laws/all.ts'
 import type { Violation } from '../laws/law.ts'
@@ -11,7 +11,7 @@ import type { ClientAnswer } from '../laws/seen.ts'
 import { SimDisk } from '../machine/disk.ts'
 import { simClock, type Wall } from '../machine/sim-clock.ts'
 import { type Outside, SimNet } from '../machine/sim-net.ts'
-import { type Owner, type Pace, Turns } from '../machine/turns.ts'
+import { type Owner, Turns } from '../machine/turns.ts'
 import { ChatClient } from './chat-client.ts'
 import { Model } from './model.ts'
 import { Observer } from './observer.ts'
@@ -43,28 +43,35 @@ const HELD = `${PROJECT}/.symbiont/approvals/held`
 export async function live(plan: Plan): Promise<LivedLife> {
   warm ??= warmUp()
   await warm
-  return await new LifeRun(plan, 'prompt').run()
+  return await new LifeRun(plan).run()
 }
 
 let warm: Promise<unknown> | null = null
 
-/** What is loaded at its first use comes from the real disk, in real time: all of it is loaded before the first life that counts. */
+/**
+ * What is loaded at its first use comes from the real disk, in real time, and a life that meets it is another one each time. So
+ * one life is lived until it is the same twice, before the first that counts.
+ */
 async function warmUp(): Promise<void> {
-  await Promise.all([
-    import('@ai-sdk/openai-compatible'),
-    import('@modelcontextprotocol/sdk/server/index.js'),
-    import('@modelcontextprotocol/sdk/types.js'),
-    import('fastify'),
-    import('ws'),
-  ])
+  await Promise.all([import('@ai-sdk/openai-compatible'), import('fastify'), import('ws')])
   const events: PlannedEvent[] = [
     { kind: 'chat', client: 0, step: { do: 'send', request: 0 } },
     { kind: 'chat', client: 0, step: { do: 'await' } },
     { kind: 'tools', client: 0, step: { do: 'list' } },
     { kind: 'tools', client: 0, step: { do: 'call', call: 0, identified: true, wait: true } },
   ]
-  await new LifeRun({ seed: 0, events }, 'patient').run()
+  for (let before = '', tries = 0; tries < WARM_MAX; tries += 1) {
+    const { trace } = await new LifeRun({ seed: 0, events }).run()
+    const now = trace.join('\n')
+    if (now === before) return
+    before = now
+    await real.sleep(LOADING_MS, neverStopped())
+  }
 }
+
+const WARM_MAX = 20
+const LOADING_MS = 30
+const real = nodeWorld().clock
 
 class LifeRun {
   readonly #plan: Plan
@@ -82,10 +89,10 @@ class LifeRun {
   #over = false
   #stopping = false
 
-  constructor(plan: Plan, pace: Pace) {
+  constructor(plan: Plan) {
     const { seed, events } = plan
     this.#plan = plan
-    this.#turns = new Turns(chanceOf(seed, 'turns'), pace)
+    this.#turns = new Turns(chanceOf(seed, 'turns'))
     const troubles = events.flatMap((event) => (event.kind === 'disk' ? [event.trouble] : []))
     this.#disk = new SimDisk(this.#turns, chanceOf(seed, 'disk'), troubles)
     this.#net = new SimNet(this.#turns, chanceOf(seed, 'network'))

@@ -3,7 +3,7 @@
  * chooses among those that are due; time leaps to the next one when none is. Between two steps all promises that can settle
  * have settled, so a run of steps is the same each time.
  */
-import { neverStopped, nodeWorld } from '../../../world/index.ts'
+import { nodeWorld } from '../../../world/index.ts'
 import type { Chance } from '../chance.ts'
 
 /** Whose step it is: a process of the simulated machine, or null for the world outside. */
@@ -21,22 +21,16 @@ interface Step {
   readonly take: () => void
 }
 
-/** `patient` steps wait for what the real machine loads meanwhile; then one life is not like another. */
-export type Pace = 'prompt' | 'patient'
-
 const real = nodeWorld().clock
-const PATIENCE_MS = 2
 
 export class Turns {
   readonly #chance: Chance
-  readonly #pace: Pace
   readonly #steps = new Set<Step>()
   #nowMs = 0
   #taken = 0
 
-  constructor(chance: Chance, pace: Pace = 'prompt') {
+  constructor(chance: Chance) {
     this.#chance = chance
-    this.#pace = pace
   }
 
   /** Milliseconds since the beginning. */
@@ -89,7 +83,6 @@ export class Turns {
     this.#taken += 1
     step.take()
     await real.yield()
-    if (this.#pace === 'patient') await real.sleep(PATIENCE_MS, neverStopped())
     return step.what
   }
 
