@@ -72,12 +72,18 @@ export class EvidenceReader {
     const evidence = this.#read(
       (folder) => disk.durableNames(folder),
       (path) => disk.durable(path),
+      (path) => (disk.forgot?.(path) === true ? disk.visible(path) : null),
     )
     this.#latest = { moment, evidence }
     return evidence
   }
 
-  #read(list: (folder: string) => readonly string[], bytesOf: (path: string) => Uint8Array | null): Evidence {
+  /** `forgottenOf`: what nobody can tell from durable bytes, because the system lost it in a failed sync and says nothing. */
+  #read(
+    list: (folder: string) => readonly string[],
+    bytesOf: (path: string) => Uint8Array | null,
+    forgottenOf: (path: string) => Uint8Array | null,
+  ): Evidence {
     const files = new Map<string, Uint8Array>()
     for (const folder of [GOVERNED, INVOCATIONS, HELD, SETTLED]) {
       for (const name of list(join(this.#root, folder))) {
@@ -95,7 +101,7 @@ export class EvidenceReader {
         const journal = this.#journals.read(path.slice(GOVERNED.length + 1), bytes, key)
         if (journal !== null) journals.set(journal.runId, journal)
       } else if (path.startsWith(`${INVOCATIONS}/`) && path.endsWith('.jsonl')) {
-        const claim = this.#claimIn(path.slice(INVOCATIONS.length + 1), bytes)
+        const claim = this.#claimIn(path.slice(INVOCATIONS.length + 1), forgottenOf(join(this.#root, path)) ?? bytes)
         claimFiles.push(claim)
         if (claim.scope === null || claim.id === null) continue
         const id = claimKey(claim.scope, claim.id)

@@ -91,6 +91,11 @@ export class SimDisk implements DiskView {
     return inode?.kind === 'file' ? inode.visible : null
   }
 
+  forgot(path: string): boolean {
+    const inode = this.#visible(path)
+    return inode?.kind === 'file' && inode.hasForgotten
+  }
+
   durableNames(folder: string): readonly string[] {
     const inode = this.#tree.findDurable(folder)
     return inode?.kind === 'directory' ? [...inode.durable.keys()].sort() : []

@@ -76,6 +76,11 @@ export class FileInode {
     this.#triedSize = size
   }
 
+  /** Whether a failed sync left something behind that looks as if it were durable. */
+  get hasForgotten(): boolean {
+    return this.#forgotten.length > 0
+  }
+
   /** What is on the disk for certain; as `visible`. Lost parts in the middle are zeros. */
   get durable(): Uint8Array {
     this.#durable ??= this.#imageOf(this.#durableSize)

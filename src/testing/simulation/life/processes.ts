@@ -1,0 +1,129 @@
+/** The processes of a life, one after the other: how each comes up, dies, or ends in good order. */
+import { isFault } from '../../../core/index.ts'
+import type { Machine } from '../machine/machine.ts'
+import type { Outside } from '../machine/sim-net.ts'
+import type { Owner } from '../machine/turns.ts'
+import type { Observer } from './observer.ts'
+import type { Effects } from './outside.ts'
+import { type Program, startProgram } from './program.ts'
+
+const BOOT_MS = 50
+/** After a boot that failed, somebody tries again. */
+const RETRY_MS = 1_000
+/** What is held longer than this after a close is never let go. */
+const QUIET_MS = 120_000
+
+export class Processes {
+  readonly #machine: Machine
+  readonly #observer: Observer
+  readonly #effects: Effects
+  readonly #outside: Outside
+  #owner: Owner | null = null
+  #program: Program | null = null
+  #stopping = false
+  #count = 0
+
+  constructor(machine: Machine, observer: Observer, effects: Effects, outside: Outside) {
+    this.#machine = machine
+    this.#observer = observer
+    this.#effects = effects
+    this.#outside = outside
+  }
+
+  /** How many there have been. */
+  get count(): number {
+    return this.#count
+  }
+
+  boot(): void {
+    this.#count += 1
+    const owner: Owner = { life: this.#count, alive: true }
+    this.#owner = owner
+    this.#program = null
+    const world = this.#machine.worldOf(owner, this.#outside)
+    startProgram(world, owner, this.#effects, this.#observer).then(
+      (program) => {
+        if (!owner.alive) return program.letGo()
+        this.#program = program
+        this.#observer.see({ kind: 'Booted', life: owner.life })
+      },
+      (error: unknown) => {
+        if (!owner.alive) return
+        const code = isFault(error) ? error.code : String(error)
+        this.#observer.see({ kind: 'BootFailed', life: owner.life, code })
+        this.#bury(owner, 'kill')
+        this.#bootAfter(RETRY_MS)
+      },
+    )
+  }
+
+  crash(how: 'kill' | 'power'): void {
+    const owner = this.#owner
+    if (owner === null || !owner.alive) return
+    this.#observer.see({ kind: 'Crashed', life: owner.life, how })
+    this.#bury(owner, how)
+    this.#bootAfter(BOOT_MS)
+  }
+
+  /** In good order, and then a new process. */
+  stop(drainMs: number): void {
+    if (this.#program === null || this.#stopping) return
+    this.#stopping = true
+    this.#observer.note('the service is asked to stop')
+    void this.#closed(drainMs).then((isClosed) => {
+      if (isClosed) this.#bootAfter(BOOT_MS)
+    })
+  }
+
+  /** The last process that is there ends; one that has not come up yet is waited for. */
+  async end(): Promise<void> {
+    const { turns } = this.#machine
+    for (;;) {
+      for (let tries = 0; this.#program === null && tries < 600; tries += 1) {
+        await turns.perform(100, null, 'somebody waits for a process', () => undefined)
+      }
+      if (this.#program === null) throw new Error('no process came up')
+      if (this.#stopping) {
+        await turns.perform(1_000, null, 'somebody waits for the stop', () => undefined)
+        continue
+      }
+      this.#stopping = true
+      if (await this.#closed(30_000)) return
+    }
+  }
+
+  /** False when it did not come to its end; when the process died meanwhile, this never resolves. */
+  async #closed(drainMs: number): Promise<boolean> {
+    const { program, owner } = { program: this.#program, owner: this.#owner }
+    if (program === null || owner === null) return false
+    try {
+      await program.service.close({ drainMs })
+    } catch (error) {
+      this.#observer.note(`the service did not close well: ${String(error)}`)
+    }
+    if (!owner.alive) return false
+    await this.#machine.turns.perform(QUIET_MS, null, 'quiet', () => undefined)
+    if (!owner.alive) return false
+    this.#observer.see({ kind: 'Closed', life: owner.life, held: this.#heldBy(owner, program) })
+    this.#bury(owner, 'kill')
+    return true
+  }
+
+  #heldBy(owner: Owner, { runtime }: Program): Readonly<Record<string, number>> {
+    const held = Object.entries(this.#machine.heldBy(owner))
+    for (const [kind, names] of held) for (const name of names) this.#observer.note(`still held: ${kind} ${name}`)
+    const counts = Object.fromEntries(held.map(([kind, names]) => [kind, names.length]))
+    return { ...counts, chats: runtime.coordinator.holders }
+  }
+
+  #bury(owner: Owner, how: 'kill' | 'power'): void {
+    this.#machine.end(owner, how)
+    this.#program?.letGo()
+    this.#program = null
+    this.#stopping = false
+  }
+
+  #bootAfter(ms: number): void {
+    this.#machine.turns.after(ms, null, 'boot', () => this.boot())
+  }
+}
