@@ -111,6 +111,7 @@ class LifeRun {
     this.#over = true
     await this.#until(this.#processes.end())
     this.#machine.disk.calm()
+    this.#tidyUp()
     this.#processes.boot()
     await this.#until(this.#settle())
     await this.#until(this.#processes.end())
@@ -123,6 +124,15 @@ class LifeRun {
       steps: this.#machine.turns.taken,
       lives: this.#processes.count,
       effects: this.#observer.seen.filter(({ kind }) => kind === 'EffectBegan').length,
+    }
+  }
+
+  /** A person does what the runtime asks for: a process that died while it made the signing key left the key a second name. */
+  #tidyUp(): void {
+    const { disk } = this.#machine
+    for (const name of disk.visibleNames(GOVERNED).filter((each) => each.startsWith('.audit-signing.key.'))) {
+      this.#observer.note(`a person removes ${name}`)
+      disk.remove(`${GOVERNED}/${name}`)
     }
   }
 

@@ -62,6 +62,11 @@ export class SimDisk implements DiskView {
     this.#tree.put(path, typeof bytes === 'string' ? Buffer.from(bytes) : bytes, mode)
   }
 
+  /** A person removes a name: gone at once. */
+  remove(path: string): void {
+    this.#tree.unlink(path)
+  }
+
   /**
    * The process is gone: its open files are closed and its locks end. `kill` keeps all that was written; `power` ends every
    * process and keeps what was synced and some of the rest.
