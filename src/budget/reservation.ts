@@ -79,9 +79,11 @@ export class HeldReservation implements Reservation {
 
   async begin(signal: AbortSignal): Promise<void> {
     assert(this.#signal === null, 'a reservation begins once')
-    signal.throwIfAborted()
     if (this.#state !== 'held') throw givenUp('ask the model')
-    if (this.#ledger.closed(this.#scope)) throw closed('ask the model')
+    if (signal.aborted || this.#ledger.closed(this.#scope)) {
+      this.release() // nobody will ask with it, and a balance must not name what no journal holds
+      throw signal.aborted ? signal.reason : closed('ask the model')
+    }
     this.#signal = signal
     this.#state = 'starting'
     const start = this.#writeStart()

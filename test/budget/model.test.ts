@@ -195,7 +195,7 @@ function change(judge: Judge, item: Item, each: Step): void {
   const { reservation, abort } = item
   if (each.do === 'begin') {
     void reservation.begin(abort.signal).catch(() => undefined)
-    if (!judge.closed && !abort.signal.aborted) item.state = 'starting'
+    item.state = judge.closed || abort.signal.aborted ? 'refunded' : 'starting' // what cannot begin holds nothing
   }
   if (each.do === 'release') {
     reservation.release()
