@@ -12,6 +12,7 @@ const BOOT_MS = 50
 const RETRY_MS = 1_000
 /** What is held longer than this after a close is never let go. */
 const QUIET_MS = 120_000
+const QUIET_TIMES = 4
 
 export class Processes {
   readonly #machine: Machine
@@ -102,11 +103,18 @@ export class Processes {
       this.#observer.note(`the service did not close well: ${String(error)}`)
     }
     if (!owner.alive) return false
-    await this.#machine.turns.perform(QUIET_MS, null, 'quiet', () => undefined)
-    if (!owner.alive) return false
+    // a machine that slept meanwhile has everything left to do at once, and what is slow may come last
+    for (let times = 0; times < QUIET_TIMES && (times === 0 || this.#holdsAnything(owner)); times += 1) {
+      await this.#machine.turns.perform(QUIET_MS, null, 'quiet', () => undefined)
+      if (!owner.alive) return false
+    }
     this.#observer.see({ kind: 'Closed', life: owner.life, held: this.#heldBy(owner, program) })
     this.#bury(owner, 'kill')
     return true
+  }
+
+  #holdsAnything(owner: Owner): boolean {
+    return Object.values(this.#machine.heldBy(owner)).some((names) => names.length > 0)
   }
 
   #heldBy(owner: Owner, { runtime }: Program): Readonly<Record<string, number>> {
