@@ -17,7 +17,13 @@ export interface Output {
 
 /** Resolves with the exit code: 64 when the arguments are not understood. */
 export async function main(argv: readonly string[], output: Output): Promise<number> {
-  const { json, quick, only } = options(argv)
+  const asked = options(argv)
+  if (typeof asked === 'string') {
+    output.note(asked)
+    output.note('hint: The flags are --json, --quick, --only NAME')
+    return 64
+  }
+  const { json, quick, only } = asked
   const chosen = BENCHES.filter(({ name }) => only.length === 0 || only.includes(name))
   const strangers = only.filter((name) => !BENCHES.some((bench) => bench.name === name))
   if (strangers.length > 0) {
@@ -41,12 +47,16 @@ export async function main(argv: readonly string[], output: Output): Promise<num
   }
 }
 
-function options(argv: readonly string[]): { json: boolean; quick: boolean; only: readonly string[] } {
-  const { values } = parseArgs({
-    args: [...argv],
-    options: { json: { type: 'boolean' }, quick: { type: 'boolean' }, only: { type: 'string', multiple: true } },
-  })
-  return { json: values.json ?? false, quick: values.quick ?? false, only: values.only ?? [] }
+function options(argv: readonly string[]): { json: boolean; quick: boolean; only: readonly string[] } | string {
+  try {
+    const { values } = parseArgs({
+      args: [...argv],
+      options: { json: { type: 'boolean' }, quick: { type: 'boolean' }, only: { type: 'string', multiple: true } },
+    })
+    return { json: values.json ?? false, quick: values.quick ?? false, only: values.only ?? [] }
+  } catch (error) {
+    return `Cannot read the command line: ${error instanceof Error ? error.message : String(error)}`
+  }
 }
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {

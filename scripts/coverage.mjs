@@ -1,6 +1,6 @@
 /**
  * Measures how much of the folders that keep the promises is reached by tests, and fails below the bound. Runs the tests of
- * these folders and of those that are built from them, in one process; what a test starts as a process of its own is not
+ * these folders and of those that are built from them, in its own workers; what a test starts as a process of its own is not
  * counted, so code that only a child reaches needs a test in the process as well.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'

@@ -11,11 +11,10 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { requireNode } from '../bin/node-version.js'
 import { npm } from './install.mjs'
 import { listingOf } from './mutants/listing.mjs'
-import { ROOT, Stop, whenProgram } from './steps.mjs'
+import { flagsIn, MISUSED, ROOT, Stop, whenProgram } from './steps.mjs'
 
 /** The last line of Stryker that runs on Node 20. */
 const VERSION = '9.6.1'
@@ -64,12 +63,12 @@ const PARTS = {
 
 await whenProgram(import.meta, () => {
   requireNode()
-  const { values } = parseArgs({ options: { folder: { type: 'string' }, file: { type: 'string', multiple: true } } })
+  const values = flagsIn({ folder: { type: 'string' }, file: { type: 'string', multiple: true } })
   const parts = PARTS[values.folder ?? '']
   if (values.folder === undefined || parts === undefined) {
     throw new Stop('Cannot change the code: no folder is named that this knows', {
       hint: `Name one with --folder: ${Object.keys(PARTS).join(', ')}`,
-      exit: 2,
+      exit: MISUSED,
     })
   }
   installStryker()

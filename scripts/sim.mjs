@@ -2,56 +2,60 @@
  * Runs simulated lives of the whole runtime, one a seed, and says which laws were broken.
  *
  *   npm run sim                                     seeds 1 to 1,000
- *   npm run sim -- --from N --seeds COUNT           others; slices of them run in processes of their own
+ *   npm run sim -- --from N --seeds COUNT           others; slices of them run in processes of their own, --jobs N at a time
  *   npm run sim -- --seed N [--only 3,7] [--trace]  one life, perhaps with some of its planned events, step by step
  *   npm run sim -- --seed N --journals              the journals that it leaves
  *
  * A seed that breaks a law is printed with the commit, the shortest plan that still breaks it, its trace, and the command
- * that shows it again. Exit code 1 then. `--json` prints one line for each broken law and one for the sum.
+ * that shows it again. Exit code 1 then, and 64 when the arguments are not understood. `--json` prints one line for each broken law
+ * and one for the sum. `--dist FOLDER` lives in another build, for a proof that faults in it are found.
  */
 import { execFileSync, spawn } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { parseArgs } from 'node:util'
 import { requireNode } from '../bin/node-version.js'
 import { buildWhenStale } from './build.mjs'
-import { ROOT, Stop, whenProgram } from './steps.mjs'
+import { flagsIn, MISUSED, ROOT, Stop, whenProgram } from './steps.mjs'
 
 /** @typedef {import('../src/testing/simulation/simulate.ts').LivedLife} LivedLife */
 /** @typedef {{ lives: number, steps: number, boots: number, effects: number, broken: { seed: number, law: string, what: string }[] }} Sum */
 
-const SLICE = 200
+/** Lives in one process. Starting one costs as much as some 20 lives, and each life after the first hundred is cheaper. */
+const SLICE = 500
 const TRACE_LINES_MAX = 120
 const EXPLAINED_MAX = 3
 
 await whenProgram(import.meta, async () => {
   requireNode()
-  const { values } = parseArgs({
-    options: {
-      from: { type: 'string', default: '1' },
-      seeds: { type: 'string', default: '1000' },
-      seed: { type: 'string' },
-      only: { type: 'string' },
-      jobs: { type: 'string', default: String(Math.min(2, availableParallelism())) },
-      dist: { type: 'string' },
-      trace: { type: 'boolean', default: false },
-      journals: { type: 'boolean', default: false },
-      json: { type: 'boolean', default: false },
-      slice: { type: 'boolean', default: false },
-      first: { type: 'boolean', default: false },
-    },
+  const values = flagsIn({
+    from: { type: 'string', default: '1' },
+    seeds: { type: 'string', default: '1000' },
+    seed: { type: 'string' },
+    only: { type: 'string' },
+    jobs: { type: 'string', default: String(Math.min(2, availableParallelism())) },
+    dist: { type: 'string' },
+    trace: { type: 'boolean', default: false },
+    journals: { type: 'boolean', default: false },
+    json: { type: 'boolean', default: false },
+    slice: { type: 'boolean', default: false },
+    first: { type: 'boolean', default: false },
   })
-  // another build of the same sources, for a proof that faults in it are found
-  if (values.dist === undefined) buildWhenStale(ROOT, { stdout: 2 })
-  const dist = resolve(values.dist ?? join(ROOT, 'dist'))
-  if (values.seed !== undefined) return await one(dist, number(values.seed), listed(values.only), values)
+  const seed = number(values.seed ?? values.from)
   const from = number(values.from)
   const count = number(values.seeds)
+  const jobs = number(values.jobs)
+  const only = values.only
+    ?.split(',')
+    .filter((part) => part !== '')
+    .map(number)
+  if (values.dist === undefined) buildWhenStale(ROOT, { stdout: 2 })
+  const dist = resolve(values.dist ?? join(ROOT, 'dist'))
+  if (values.seed !== undefined) return await one(dist, seed, only, values)
   // what a process of our own says, for programs; the first broken law may be all that is asked
   if (values.slice)
     return void process.stdout.write(`${JSON.stringify(await livesOf(dist, from, count, values.first))}\n`)
-  await many(dist, from, count, values)
+  await many(dist, from, count, jobs, values.json)
 })
 
 /** @param {string} dist @returns {Promise<typeof import('../src/testing/simulation/simulate.ts')>} */
@@ -144,9 +148,10 @@ async function watched(work) {
  * @param {string} dist
  * @param {number} from
  * @param {number} count
- * @param {{ jobs: string, json: boolean }} how
+ * @param {number} jobs processes at a time
+ * @param {boolean} json
  */
-async function many(dist, from, count, { jobs, json }) {
+async function many(dist, from, count, jobs, json) {
   const startMs = performance.now()
   /** @type {Sum} */
   const sum = { lives: 0, steps: 0, boots: 0, effects: 0, broken: [] }
@@ -169,10 +174,14 @@ async function many(dist, from, count, { jobs, json }) {
       )
     }
   }
-  await Promise.all(Array.from({ length: Math.min(number(jobs), Math.ceil(count / SLICE)) }, work))
-  if (json)
-    for (const { law, what, seed } of sum.broken) process.stdout.write(`${JSON.stringify({ law, what, seed })}\n`)
-  else await report(dist, from, count, sum)
+  await Promise.all(Array.from({ length: Math.min(jobs, Math.ceil(count / SLICE)) }, work))
+  // slices end in any order
+  sum.broken.sort((left, right) => left.seed - right.seed)
+  if (json) {
+    const { broken, ...counts } = sum
+    for (const { law, what, seed } of broken) process.stdout.write(`${JSON.stringify({ law, what, seed })}\n`)
+    process.stdout.write(`${JSON.stringify({ from, ...counts, broken: broken.length })}\n`)
+  } else await report(dist, from, count, sum)
   if (sum.broken.length > 0 || sum.lives !== count) process.exitCode = 1
 }
 
@@ -200,12 +209,13 @@ async function report(dist, from, count, { lives, steps, boots, effects, broken 
   process.stdout.write(
     `seeds ${from} to ${from + count - 1} at ${commit()}: ${lives} lives, ${boots} processes, ${effects} effects, ${steps} steps\n`,
   )
-  const laws = Map.groupBy === undefined ? new Map() : Map.groupBy(broken, ({ law }) => law)
-  for (const [law, rows] of laws)
-    process.stdout.write(`  ${law}: broken ${rows.length} times, first by seed ${rows[0].seed}: ${rows[0].what}\n`)
   if (broken.length === 0) return void process.stdout.write('no law was broken\n')
-  const first = [...new Map(broken.map((row) => [row.law, row])).values()].slice(0, EXPLAINED_MAX)
-  for (const { seed, law } of first) await explain(seed, law, shortestLife)
+  const first = new Map(broken.toReversed().map((row) => [row.law, row]))
+  for (const { law, seed, what } of first.values()) {
+    const times = broken.filter((row) => row.law === law).length
+    process.stdout.write(`  ${law}: broken ${times} times, first by seed ${seed}: ${what}\n`)
+  }
+  for (const { seed, law } of [...first.values()].slice(0, EXPLAINED_MAX)) await explain(seed, law, shortestLife)
 }
 
 /**
@@ -240,14 +250,11 @@ function commit() {
 /** @param {string} text */
 function number(text) {
   const value = Number(text)
-  if (!Number.isSafeInteger(value) || value < 0) throw new Stop(`Cannot use "${text}": it is no whole number`)
+  if (!Number.isSafeInteger(value) || value < 0) {
+    throw new Stop(`Cannot use "${text}": it is no whole number`, {
+      hint: 'Seeds and counts are 0 or more',
+      exit: MISUSED,
+    })
+  }
   return value
-}
-
-/** @param {string | undefined} text */
-function listed(text) {
-  return text
-    ?.split(',')
-    .filter((part) => part !== '')
-    .map(number)
 }

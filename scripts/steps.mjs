@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { parseArgs } from 'node:util'
 
 export const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
@@ -12,6 +13,9 @@ const TOOLS = {
   tsc: 'node_modules/typescript/bin/tsc',
   vitest: 'node_modules/vitest/vitest.mjs',
 }
+
+/** The exit code for arguments that are not understood: neither "done" nor "found something". */
+export const MISUSED = 64
 
 /** A reason to stop that the reader can act on; anything else that is thrown is a mistake of ours and keeps its stack. */
 export class Stop extends Error {
@@ -42,6 +46,27 @@ export function runTool(tool, args, { root = ROOT, stdout = 'inherit', env = pro
   })
   if (done.error !== undefined) throw done.error
   return done.status ?? 1
+}
+
+/**
+ * What the command line says. A flag that is not known is the caller's mistake, and ends with 64; no other failure does.
+ *
+ * @template {NonNullable<import('node:util').ParseArgsConfig['options']>} const T
+ * @param {T} options
+ */
+export function flagsIn(options) {
+  try {
+    return parseArgs({ options }).values
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+    if (!(error instanceof Error) || !code.startsWith('ERR_PARSE_ARGS')) throw error
+    throw new Stop(`Cannot read the command line: ${error.message.replace(/\.$/, '')}`, {
+      hint: `The flags are ${Object.keys(options)
+        .map((name) => `--${name}`)
+        .join(', ')}`,
+      exit: MISUSED,
+    })
+  }
 }
 
 /**

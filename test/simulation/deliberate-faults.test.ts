@@ -3,6 +3,7 @@
  * objects with the name of the law that it breaks. What finds nothing in the program as it is would find nothing in any.
  */
 import { describe, expect, test } from 'vitest'
+import { LAW_NAMES } from '../../src/testing/simulation/laws/law.ts'
 import { DELIBERATE_FAULTS } from './deliberate-faults.ts'
 import { limited, objectionTo, occurrences } from './faulty-program.ts'
 
@@ -27,20 +28,7 @@ describe('the table of deliberate faults', () => {
   test('has names that tell its rows apart, and a row for each law', () => {
     expect(new Set(DELIBERATE_FAULTS.map(({ name }) => name)).size).toBe(DELIBERATE_FAULTS.length)
     const caught = new Set(DELIBERATE_FAULTS.map(({ caughtBy }) => caughtBy[0]))
-    expect([...caught].sort()).toEqual([
-      'approvals are spent once',
-      'at most once',
-      'budgets are not minted',
-      'claims answer the evidence',
-      'evidence is kept',
-      'evidence verifies',
-      'intent before effect',
-      'nothing is held',
-      'policy is obeyed',
-      'stop after uncertainty',
-      'the runtime stays up',
-      'unknown is no success',
-    ])
+    expect([...caught].sort()).toEqual(LAW_NAMES.toSorted())
   })
 })
 

@@ -1,10 +1,20 @@
 /** Documents are true today: every path of this repository that a page names exists. */
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { LAW_NAMES } from '../../src/testing/simulation/laws/law.ts'
+import { TARGETS } from '../fuzz/targets.ts'
 import { ROOT } from '../support/sources.ts'
 
-const PAGES = ['ARCHITECTURE.md', 'README.md', 'CONTRIBUTING.md']
+/** Decisions are dated: they name what was there on their day. */
+const PAGES = [
+  'ARCHITECTURE.md',
+  'README.md',
+  'CONTRIBUTING.md',
+  ...readdirSync(join(ROOT, 'docs'))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
+]
 const FOLDERS = 'bench|bin|console|docs|examples|scripts|src|test'
 
 test.each(PAGES)('%s names no path that does not exist', (page) => {
@@ -44,3 +54,17 @@ function stepsIn(text: string): readonly string[] {
   }
   return found
 }
+
+test('the page of the simulator has a row for each law, under its name', () => {
+  const page = readFileSync(join(ROOT, 'docs', 'simulation.md'), 'utf8')
+  const table = page.slice(page.indexOf('## The laws'), page.indexOf('## When a seed'))
+  const rows = [...table.matchAll(/^\| ([^|]+) \|/gm)]
+    .map(([, name = '']) => name)
+    .filter((name) => !/^law$|---/.test(name))
+  expect(rows.toSorted()).toEqual(LAW_NAMES.toSorted())
+})
+
+test('the page of the fuzzer names every target', () => {
+  const page = readFileSync(join(ROOT, 'docs', 'fuzzing.md'), 'utf8')
+  expect(TARGETS.map(({ name }) => name).filter((name) => !page.includes(`\`${name}\``))).toEqual([])
+})

@@ -6,19 +6,22 @@
 import type { JsonObject } from '../../../core/index.ts'
 import type { Seen } from './seen.ts'
 
-export type LawName =
-  | 'intent before effect'
-  | 'at most once'
-  | 'unknown is no success'
-  | 'stop after uncertainty'
-  | 'evidence verifies'
-  | 'evidence is kept'
-  | 'budgets are not minted'
-  | 'claims answer the evidence'
-  | 'nothing is held'
-  | 'policy is obeyed'
-  | 'approvals are spent once'
-  | 'the runtime stays up'
+export const LAW_NAMES = [
+  'intent before effect',
+  'at most once',
+  'unknown is no success',
+  'stop after uncertainty',
+  'evidence verifies',
+  'evidence is kept',
+  'budgets are not minted',
+  'claims answer the evidence',
+  'nothing is held',
+  'policy is obeyed',
+  'approvals are spent once',
+  'the runtime stays up',
+] as const
+
+export type LawName = (typeof LAW_NAMES)[number]
 
 export interface Law {
   readonly name: LawName

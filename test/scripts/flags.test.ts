@@ -1,0 +1,35 @@
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { ROOT } from '../../scripts/steps.mjs'
+
+/** Nothing here waits for a build: what is wrong with the flags is said before. */
+const run = (script: string, ...flags: readonly string[]) => {
+  const done = spawnSync(process.execPath, [join(ROOT, 'scripts', script), ...flags], { encoding: 'utf8' })
+  return { code: done.status, said: done.stdout, complaint: done.stderr }
+}
+
+test.each(['sim.mjs', 'mutants.mjs'])(
+  '%s answers a flag that it does not know with 64 and those that it does',
+  (script) => {
+    const { code, said, complaint } = run(script, '--sideways')
+    expect({ code, said }).toEqual({ code: 64, said: '' })
+    expect(complaint).toMatch(
+      /^Cannot read the command line: Unknown option '--sideways'.*\nhint: The flags are --\w+.*\n$/,
+    )
+  },
+)
+
+test('sim.mjs answers a seed that is no number with 64: 1 would mean that a law was broken', () => {
+  expect(run('sim.mjs', '--seed', 'seven')).toEqual({
+    code: 64,
+    said: '',
+    complaint: 'Cannot use "seven": it is no whole number\nhint: Seeds and counts are 0 or more\n',
+  })
+})
+
+test('sim.mjs ends its answer to a program with the sum', { timeout: 60_000 }, () => {
+  const { code, said } = run('sim.mjs', '--from', '1', '--seeds', '2', '--json', '--dist', join(ROOT, 'dist'))
+  expect(code).toBe(0)
+  expect(JSON.parse(said)).toMatchObject({ from: 1, lives: 2, broken: 0 })
+})
