@@ -42,6 +42,7 @@ export {
   readEvidence,
   type VerifyOptions,
   verify,
+  verifyLegacy,
   verifyPrefixBytes,
   verifyRun,
   verifyRunPrefix,

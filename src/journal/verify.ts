@@ -36,6 +36,17 @@ export async function verify(
   key: PublicKey,
   options: VerifyOptions = {},
 ): Promise<readonly Entry[]> {
+  const rules: Rules = { ...options, runId: 'any', fragment: 'refused' }
+  return await withEvidence(world, path, async (bytes) => (await check(world, bytes, key, rules)).entries)
+}
+
+/** A complete file of format version 1, whose records name no run. For files whose name says that they are one. */
+export async function verifyLegacy(
+  world: World,
+  path: string,
+  key: PublicKey,
+  options: VerifyOptions = {},
+): Promise<readonly Entry[]> {
   const rules: Rules = { ...options, runId: null, fragment: 'refused' }
   return await withEvidence(world, path, async (bytes) => (await check(world, bytes, key, rules)).entries)
 }
@@ -69,7 +80,7 @@ export type EntryVisitor = (entries: readonly Entry[]) => void | Promise<void>
 /**
  * As `verifyRunPrefix`, for a reader who needs each entry once: none is kept, so that a long journal costs no more than its
  * bytes. A later record may still be bad, so what was seen counts only when this resolves; and after `EVIDENCE_CHANGING`
- * all of it is shown again. Without a run id the file must be complete, as for `verify`.
+ * all of it is shown again. Without a run id the file must be complete and name no run, as for `verifyLegacy`.
  */
 export async function visitRunPrefix(
   world: World,
@@ -119,7 +130,8 @@ async function sha256Of({ clock }: World, bytes: Uint8Array): Promise<HexHash> {
 }
 
 interface Rules extends VerifyOptions {
-  readonly runId: RunId | null
+  /** Null: every record must be of none. `any`: all must be of the same, or of none. */
+  readonly runId: RunId | null | 'any'
   readonly fragment: 'refused' | 'left out'
   /** With it entries are shown and let go of. */
   readonly visit?: EntryVisitor
@@ -152,7 +164,8 @@ async function check(world: World, source: Uint8Array, key: PublicKey, rules: Ru
     try {
       for (const { line, payload } of block.signed) {
         const record = readRecord(line, payload, place)
-        if (rules.runId !== null && record.runId !== rules.runId) throw strange(place.sequence, record.runId)
+        if (rules.runId !== 'any' && record.runId !== rules.runId)
+          throw strange(place.sequence, record.runId, rules.runId)
         entries.push(record.entry)
         first ??= record.entry
         place = {
@@ -260,7 +273,8 @@ function changing(): Fault {
   })
 }
 
-function strange(sequence: number, runId: RunId | null): Fault {
+function strange(sequence: number, runId: RunId | null, expected: RunId | null): Fault {
+  if (expected === null) return invalid(`record ${sequence} belongs to a run, and the legacy format names none`)
   return invalid(`record ${sequence} belongs to ${runId === null ? 'no run (format version 1)' : 'another run'}`)
 }
 

@@ -5,7 +5,7 @@
 import { writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { Fault } from '../../src/core/index.ts'
-import { verify, verifyRun, verifyRunPrefix } from '../../src/journal/index.ts'
+import { verify, verifyLegacy, verifyRun, verifyRunPrefix, visitRunPrefix } from '../../src/journal/index.ts'
 import { parsePublicKey } from '../../src/keys/index.ts'
 import { nodeWorld } from '../../src/world/index.ts'
 import {
@@ -206,6 +206,23 @@ describe('a journal of which was changed:', () => {
       await expect(verifyRun(world, path, publicKey, id)).rejects.toMatchObject({
         code: 'EVIDENCE_INVALID',
         message: expect.stringContaining('format version 1'),
+      })
+    }
+  })
+
+  test('a file that is read as legacy names no run in any record, else it is a journal that was renamed [J2]', async () => {
+    const path = disk.path('renamed.jsonl')
+    const readers = [
+      () => verifyLegacy(world, path, publicKey),
+      () => visitRunPrefix(world, path, publicKey, null, () => undefined),
+    ]
+    writeFileSync(path, made({ version: 1 }))
+    for (const read of readers) await expect(read()).resolves.toBeDefined()
+    writeFileSync(path, made({}))
+    for (const read of readers) {
+      await expect(read()).rejects.toMatchObject({
+        code: 'EVIDENCE_INVALID',
+        message: 'Cannot verify the journal: record 0 belongs to a run, and the legacy format names none',
       })
     }
   })

@@ -9,7 +9,7 @@ import {
   recoveryReport,
   type VerifiedPrefix,
   type VerifyOptions,
-  verify,
+  verifyLegacy,
   verifyRunPrefix,
 } from '../../journal/index.ts'
 import type { PublicKey } from '../../keys/index.ts'
@@ -51,7 +51,10 @@ export function hasLinks({ entries }: VerifiedPrefix): boolean {
   )
 }
 
-/** The legacy format: complete lines, no run id, no recovery report. */
+/**
+ * The legacy format: complete lines, no run id, no recovery report. A journal of a run under such a name was renamed, and with its
+ * run it would have lost its links and what its claim says of it.
+ */
 export function readLegacy(
   world: World,
   file: JournalFile,
@@ -59,7 +62,7 @@ export function readLegacy(
   options: VerifyOptions = {},
 ): Promise<readonly Entry[]> {
   return judged(world, file, async () => {
-    const entries = await verify(world, file.path, key, options)
+    const entries = await verifyLegacy(world, file.path, key, options)
     requireAgent(file, entries[0]?.agent_id)
     return entries
   })
