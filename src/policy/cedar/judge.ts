@@ -5,8 +5,9 @@
  * and when that fails the old one is put back. Leaves to gates what a verdict means for a call.
  */
 import { assert, Fault, isFault, messageOf } from '../../core/index.ts'
-import type { CedarEngine, CedarError, CedarName, CedarRequest, Slot } from './cedar-engine.ts'
+import type { CedarAnswer, CedarEngine, CedarError, CedarName, CedarRequest, Slot } from './cedar-engine.ts'
 import { compileSet, EMPTY_SET, type Policy, type PolicyEntry, type PolicySet } from './policy-set.ts'
+import { type Reads, readsOf, shown } from './reads.ts'
 import { type SliceBounds, type Slices, sliceByAction } from './slices.ts'
 
 export interface PolicyFailure {
@@ -33,6 +34,8 @@ export class Judge implements Disposable {
   #slots: Slot[] = []
   #set: PolicySet = EMPTY_SET
   #slices: Slices<Policy> = sliceByAction<Policy>([], BOUNDS)
+  /** Of each slice. */
+  #reads: readonly Reads[] = []
   #byName = new Map<string, Policy>()
   #closed = false
 
@@ -51,7 +54,9 @@ export class Judge implements Disposable {
     assert(!this.#closed, 'a closed judge takes no policies')
     const set = compileSet(this.#engine, entries, this.#set)
     const slices = sliceByAction(set.policies, this.#bounds)
+    const reads = slices.sets.map(readsOf)
     this.#fill(slices)
+    this.#reads = reads
     this.#set = set
     this.#slices = slices
     this.#byName = new Map(set.policies.map((policy) => [policy.name, policy]))
@@ -61,10 +66,11 @@ export class Judge implements Disposable {
   judge(request: CedarRequest): Verdict {
     if (this.#closed) return { kind: 'Failed', message: 'the policies were closed' }
     if (this.#set.policies.length === 0) return { kind: 'Judged', allowed: false, policies: [], failures: [] }
-    const slot = this.#slots[this.#slices.setFor(request.action)]
-    assert(slot !== undefined, 'every slice has a slot')
+    const slice = this.#slices.setFor(request.action)
+    const [slot, reads] = [this.#slots[slice], this.#reads[slice]]
+    assert(slot !== undefined && reads !== undefined, 'every slice has a slot, and is known to read something')
     try {
-      const answer = this.#engine.ask(slot, request)
+      const answer = this.#ask(slot, request, reads)
       if (answer.kind === 'Refused') return { kind: 'Failed', message: answer.message }
       return {
         kind: 'Judged',
@@ -75,6 +81,14 @@ export class Judge implements Disposable {
     } catch (error) {
       return { kind: 'Failed', message: messageOf(error) }
     }
+  }
+
+  /** Cedar converts what a policy can read. What fails is asked again of all, because its words may name what was not shown. */
+  #ask(slot: Slot, request: CedarRequest, reads: Reads): CedarAnswer {
+    const less = shown(request, reads)
+    const answer = this.#engine.ask(slot, less)
+    const good = less === request || (answer.kind === 'Answered' && answer.errors.length === 0)
+    return good ? answer : this.#engine.ask(slot, request)
   }
 
   /** False only when no policy of the set can permit a request with this action, whatever else is in it. */
