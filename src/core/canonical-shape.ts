@@ -29,7 +29,12 @@ export function listWriter(inner: Writable): Writer {
   }
 }
 
-export function objectWriter(members: { readonly [name: string]: Writable }): Writer {
+/** `tags`: how many members a value has that are not its own and not written. `otherwise` writes one with other members. */
+export function objectWriter(
+  members: { readonly [name: string]: Writable },
+  tags = 0,
+  otherwise: Writer = writeJson,
+): Writer {
   const rows = sortNames(Object.keys(members)).map((name) => {
     const head = `${quote(name)}:`
     return { name, head, next: `,${head}`, write: (members[name] as Writable).write }
@@ -43,7 +48,25 @@ export function objectWriter(members: { readonly [name: string]: Writable }): Wr
       text += (written === 0 ? head : next) + write(member)
       written += 1
     }
-    return written === Object.keys(value as object).length ? `${text}}` : writeJson(value) // it has members of its own
+    return written + tags === Object.keys(value as object).length ? `${text}}` : otherwise(value) // it has members of its own
+  }
+}
+
+/** Writes a value that names its variant by its member `kind` as `taggedWriter` writes `{[kind]: members}`. */
+export function kindWriter(
+  variants: ReadonlyMap<string, { readonly [name: string]: Writable }>,
+  otherwise: Writer,
+): Writer {
+  const rows = new Map(
+    [...variants].map(([name, members]) => [
+      name,
+      { head: `{${quote(name)}:`, write: objectWriter(members, 1, () => '') },
+    ]),
+  )
+  return (value) => {
+    const row = rows.get((value as { readonly kind: string }).kind)
+    const text = row === undefined ? '' : row.write(value)
+    return row === undefined || text === '' ? otherwise(value) : `${row.head}${text}}`
   }
 }
 

@@ -20,7 +20,7 @@ export {
   parseId,
   type RunId,
 } from './ids.ts'
-export { deepFreeze, isJsonObject, type Json, type JsonObject } from './json.ts'
+export { deepFreeze, isJsonObject, type Json, type JsonObject, jsonBytesAtMost } from './json.ts'
 export { fit, fits, type Shape, type TypeOf } from './shape.ts'
 export { readJson, readJsonMembers } from './strict-json.ts'
 export { cutText } from './text.ts'

@@ -6,6 +6,21 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** The bytes of a value's JSON text, or up to some six times as many: for a bound that is seldom near. The value is plain data. */
+export function jsonBytesAtMost(value: unknown): number {
+  if (typeof value === 'string') return 2 + 6 * value.length // a control character takes six, and no other unit more
+  if (typeof value !== 'object' || value === null) return 25 // the longest number
+  let bytes = 2
+  if (Array.isArray(value)) {
+    for (const item of value) bytes += 1 + jsonBytesAtMost(item)
+    return bytes
+  }
+  for (const name of Object.keys(value)) {
+    bytes += 4 + 6 * name.length + jsonBytesAtMost((value as Record<string, unknown>)[name])
+  }
+  return bytes
+}
+
 const frozenThrough = new WeakSet<object>()
 
 /**

@@ -5,6 +5,7 @@
  * Objects are exact (an unknown member is refused) unless they are made with `open`.
  */
 import {
+  kindWriter,
   listWriter,
   objectWriter,
   taggedWriter,
@@ -186,21 +187,28 @@ export function open<M extends Members>(members: M): Shape<ObjectOf<M>> {
 }
 
 function objectShape<M extends Members>(members: M, exact: boolean): Shape<ObjectOf<M>> {
-  const rows = Object.entries(members)
-  const known = new Set(Object.keys(members))
+  const names = Object.keys(members)
+  const inner = Object.values(members)
+  const known = new Set(names)
   return shape((value, path) => {
     if (!isObject(value)) return { path, reason: 'must be an object' }
-    for (const [name, member] of rows) {
+    let present = 0
+    for (let index = 0; index < names.length; index += 1) {
+      const name = names[index] as string
+      const member = inner[index] as Shape<unknown>
       const found = Object.hasOwn(value, name) ? value[name] : undefined
       if (found === undefined) {
         if (member.optional === true) continue
         return { path: join(path, name), reason: 'is missing' }
       }
+      present += 1
       const misfit = member.check(found, join(path, name))
       if (misfit !== null) return misfit
     }
     if (!exact) return null
-    for (const name of Object.keys(value)) {
+    const own = Object.keys(value)
+    if (own.length === present) return null // each of them was looked at
+    for (const name of own) {
       if (!known.has(name)) return { path: join(path, name.slice(0, 64)), reason: 'is not a known member' }
     }
     return null
@@ -237,6 +245,28 @@ export function tagged<T extends VariantTable>(
     return row.inner.check(value[name], join(path, name))
   }, taggedWriter(shapes))
 }
+
+/**
+ * The values of `tagged(table, 'allowed')` as they are in memory: the variant is named by the member `kind`, and its members
+ * stand beside that. Written in the tagged form.
+ */
+export function kinded<T extends VariantTable>(table: T): Shape<KindedOf<T>> {
+  const shapes = new Map(Object.entries(table).map(([name, members]) => [name, open(members)]))
+  const asTagged = tagged(table, 'allowed')
+  return shape(
+    (value, path) => {
+      const row = isObject(value) ? shapes.get(value.kind as string) : undefined
+      return row === undefined ? { path, reason: 'is not a known variant' } : row.check(value, path)
+    },
+    kindWriter(new Map(Object.entries(table)), (value) => {
+      const { kind, ...members } = value as { readonly kind: string }
+      return asTagged.write({ [kind]: members })
+    }),
+  )
+}
+export type KindedOf<T extends VariantTable> = {
+  [K in keyof T]: { readonly kind: K } & ObjectOf<T[K]>
+}[keyof T]
 
 export function either<A, B>(left: Shape<A>, right: Shape<B>): Shape<A | B> {
   return shape((value, path) => (left.check(value, path) === null ? null : right.check(value, path)))

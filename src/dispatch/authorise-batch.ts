@@ -3,6 +3,7 @@
  * policies and for what reason. It is staged; the intents that follow make it durable before any effect (law 1).
  */
 import { callIdOf, type RunContext } from '../calls/index.ts'
+import { jsonBytesAtMost } from '../core/index.ts'
 import type { ProposedAction, Recorder } from '../events/index.ts'
 import { type Authority, authorise } from './authorise.ts'
 import type { Denied, Granted, Verdict } from './verdict.ts'
@@ -36,8 +37,9 @@ export async function authoriseBatch(
 const EVIDENCE_BYTES_MAX = 960 * 1024
 
 function fitsOneEntry({ granted, denied }: Verdicts): boolean {
-  let bytes = 0
-  for (const { evidence } of [...granted, ...denied]) bytes += Buffer.byteLength(JSON.stringify(evidence))
+  const evidence = [...granted, ...denied].map((verdict) => verdict.evidence)
+  if (jsonBytesAtMost(evidence) <= EVIDENCE_BYTES_MAX) return true // nearly always, and without the text
+  const bytes = evidence.reduce((sum, one) => sum + Buffer.byteLength(JSON.stringify(one)), 0)
   return bytes <= EVIDENCE_BYTES_MAX
 }
 

@@ -136,6 +136,8 @@ export type Event = { [K in EventKind]: { readonly kind: K } & shapes.ObjectOf<E
 export type EventOf<K extends EventKind> = Extract<Event, { readonly kind: K }>
 
 export const wireEventShape: Shape<WireEvent> = tagged(EVENTS, 'allowed')
+/** Checks the form we switch over, and writes the form we sign. */
+export const eventShape: Shape<Event> = shapes.kinded(EVENTS)
 
 export function toWire(event: Event): WireEvent {
   const { kind, ...members } = event

@@ -40,4 +40,5 @@ export {
   usageShape,
 } from './data.ts'
 export type { EventLog, NewEntry } from './event-log.ts'
+export { eventText, keepEventText } from './event-text.ts'
 export { Recorder } from './recorder.ts'

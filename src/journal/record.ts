@@ -18,7 +18,7 @@ import {
   readJson,
   shapes,
 } from '../core/index.ts'
-import { type Entry, entryShape, fromWire, type NewEntry, toWire, wireEventShape } from '../events/index.ts'
+import { type Entry, entryShape, eventText, fromWire, type NewEntry } from '../events/index.ts'
 import type { SigningKey } from '../keys/index.ts'
 
 /** Bytes of a line, its newline included. */
@@ -51,10 +51,8 @@ export const SIGNED_PLACES = {
 
 /** The complete line of an entry, newline included. Format version 2. */
 export function recordLine(entry: NewEntry, runId: RunId, place: ChainPlace, key: Pick<SigningKey, 'sign'>): Buffer {
-  const wire = toWire(entry.event)
-  assert(fits(wireEventShape, wire), `an event that is written is one of the catalogue (${entry.event.kind})`)
+  const event = eventText(entry.event)
   assert(isTimestamp(entry.timestamp) && fits(shapes.u32, entry.iteration), 'an entry has its time and its iteration')
-  const event = wireEventShape.write(wire)
   const text =
     `${HEAD}{"entry":{"agent_id":"${entry.agent_id}","event":${event},"iteration":${entry.iteration},` +
     `"sequence":${place.sequence},"timestamp":"${entry.timestamp}"},` +

@@ -3,14 +3,13 @@
  * here. A reply that is cut, empty or refused proposes nothing and ends the run with its reason.
  */
 import { inputTokensOf } from '../budget/index.ts'
-import { deepFreeze, digestOfCanonical, isFault } from '../core/index.ts'
+import { digestOfCanonical, isFault } from '../core/index.ts'
 import type { ProposedAction } from '../events/index.ts'
 import type { Conversation, InferenceOptions, Message, ToolChoice } from '../providers/index.ts'
 import { fitContext } from './context.ts'
 import { proposalOf } from './delegates.ts'
 import type { Observed } from './observe.ts'
 import { type ReadReply, readReply } from './reply.ts'
-import { requestText } from './request-text.ts'
 import { type Finished, failedWith, finished, type Run } from './run.ts'
 
 const REQUEST_BYTES_MAX = 4 * 1024 * 1024
@@ -43,8 +42,7 @@ interface Inferred {
 /** Law 1 for inference: the reservation is durable before the provider is asked, with every receipt that waits. */
 async function infer(run: Run, signal: AbortSignal): Promise<Inferred | Finished> {
   const { provider } = run.setup
-  const { conversation, options } = requestOf(run)
-  const text = requestText(conversation, options)
+  const { conversation, options, text } = requestOf(run)
   const bytes = Buffer.byteLength(text)
   if (bytes > REQUEST_BYTES_MAX)
     return failedWith(`the request to the model is ${bytes} bytes long, and ${REQUEST_BYTES_MAX} are allowed`)
@@ -86,22 +84,18 @@ async function infer(run: Run, signal: AbortSignal): Promise<Inferred | Finished
   return { kind: 'inferred', reply }
 }
 
-function requestOf(run: Run): { conversation: Conversation; options: InferenceOptions } {
+function requestOf(run: Run): { conversation: Conversation; options: InferenceOptions; text: string } {
   const { config } = run
   const used = run.budget.snapshot().usage.total_tokens
-  return {
-    // a frozen copy: what was digested and reserved for must not change while the provider reads it, nor in a later turn
-    conversation: deepFreeze({
-      messages: [...fitContext(run.messages, config.context_token_budget, run.setup.contextStrategy)],
-    }),
-    options: {
-      max_tokens: Math.min(config.max_total_tokens - used, config.max_output_tokens),
-      temperature: config.temperature,
-      response_format: { type: 'text' },
-      ...(run.tools.length === 0 ? {} : { tool_definitions: run.tools }),
-      ...(config.tool_choice === undefined ? {} : { tool_choice: config.tool_choice as ToolChoice }),
-    },
+  const messages = fitContext(run.messages, config.context_token_budget, run.setup.contextStrategy)
+  const options: InferenceOptions = {
+    max_tokens: Math.min(config.max_total_tokens - used, config.max_output_tokens),
+    temperature: config.temperature,
+    response_format: { type: 'text' },
+    ...(run.tools.length === 0 ? {} : { tool_definitions: run.tools }),
+    ...(config.tool_choice === undefined ? {} : { tool_choice: config.tool_choice as ToolChoice }),
   }
+  return { options, ...run.requests.next(messages, options) }
 }
 
 function refusalOf(reply: ReadReply): string | null {

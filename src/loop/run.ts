@@ -21,6 +21,7 @@ import type { World } from '../world/index.ts'
 import type { ContextStrategy } from './context.ts'
 import type { Delegates } from './delegates.ts'
 import type { ResponseDelivery } from './delivery.ts'
+import { Requests } from './request-text.ts'
 
 export interface RunSetup {
   readonly world: World
@@ -67,10 +68,13 @@ export class Run {
   readonly trustedContext: JsonObject
   readonly tools: readonly ToolDefinition[]
   readonly messages: Message[]
+  readonly requests = new Requests()
   /** What this iteration brought back so far, denials included. */
   pendingObservations: Observation[] = []
 
-  constructor(parts: Omit<Run, 'pendingObservations' | 'world' | 'iteration' | 'context' | 'nextIteration'>) {
+  constructor(
+    parts: Omit<Run, 'pendingObservations' | 'requests' | 'world' | 'iteration' | 'context' | 'nextIteration'>,
+  ) {
     this.setup = parts.setup
     this.config = parts.config
     this.startedAt = parts.startedAt

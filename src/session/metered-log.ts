@@ -6,7 +6,7 @@
  * Durability is the inner log's. A refusal here is a failed write for whoever wanted it, and leaves the inner log usable.
  */
 import { Fault } from '../core/index.ts'
-import { type AuditReference, type EventLog, type NewEntry, toWire } from '../events/index.ts'
+import { type AuditReference, type EventLog, keepEventText, type NewEntry } from '../events/index.ts'
 
 const MIB = 1024 * 1024
 export const ENTRY_BYTES_MAX = MIB
@@ -52,7 +52,17 @@ export class MeteredLog implements EventLog {
 }
 
 function sizeOf({ timestamp, agent_id, iteration, event }: NewEntry, sequence: number): number {
-  return Buffer.byteLength(JSON.stringify({ agent_id, event: toWire(event), iteration, sequence, timestamp }))
+  const frame = JSON.stringify({ agent_id, event: 0, iteration, sequence, timestamp })
+  return Buffer.byteLength(frame) - 1 + bytesOf(event)
+}
+
+/** Of its canonical text, which the writer behind needs as well. What has none is counted, and is the writer's to refuse. */
+function bytesOf(event: NewEntry['event']): number {
+  try {
+    return Buffer.byteLength(keepEventText(event))
+  } catch {
+    return Buffer.byteLength(JSON.stringify(event))
+  }
 }
 
 function refused(code: 'JOURNAL_LIMIT' | 'JOURNAL_REFUSED', reason: string): Fault {

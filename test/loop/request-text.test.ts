@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { canonical, deepFreeze } from '../../src/core/index.ts'
-import { requestText } from '../../src/loop/request-text.ts'
+import { Requests } from '../../src/loop/request-text.ts'
 import type { InferenceOptions, Message } from '../../src/providers/index.ts'
 
 const message: fc.Arbitrary<Message> = fc.record(
@@ -30,10 +30,43 @@ test('the text of a request is its canonical form, at every length of the same c
   fc.assert(
     fc.property(fc.array(message, { maxLength: 8 }), options, (messages, given) => {
       const frozen = deepFreeze(given)
+      const requests = new Requests()
       for (let count = 0; count <= messages.length; count += 1) {
-        const conversation = deepFreeze({ messages: messages.slice(0, count) })
-        expect(requestText(conversation, frozen)).toBe(canonical({ conversation, options: frozen }))
+        const { conversation, text } = requests.next(messages.slice(0, count), frozen)
+        expect(conversation).toEqual({ messages: messages.slice(0, count) })
+        expect(text).toBe(canonical({ conversation, options: frozen }))
       }
     }),
   )
+})
+
+test('a conversation that does not go on where the last one ended is written anew', () => {
+  const part = fc.tuple(fc.nat({ max: 3 }), fc.nat({ max: 6 }))
+  fc.assert(
+    fc.property(fc.array(message, { maxLength: 6 }), fc.array(part, { maxLength: 6 }), options, (all, parts, given) => {
+      const requests = new Requests()
+      for (const [from, to] of parts) {
+        const shown = all.slice(from, to).map((one, index) => (index === 1 ? { ...one, content: `${from}` } : one))
+        const { conversation, text } = requests.next(shown, given)
+        expect(conversation.messages).toEqual(shown)
+        expect(text).toBe(canonical({ conversation, options: given }))
+      }
+    }),
+  )
+})
+
+test('what a provider is given can no longer change, and neither can what the run goes on with', () => {
+  const messages: Message[] = [{ role: 'user', content: 'a', tool_calls: [{ id: '1', name: 'look', arguments: '{}' }] }]
+  const requests = new Requests()
+  const { conversation } = requests.next(messages, { max_tokens: 1, temperature: 0, response_format: { type: 'text' } })
+  messages.push({ role: 'user', content: 'b' })
+  expect(conversation.messages).toHaveLength(1)
+  for (const part of [
+    conversation,
+    conversation.messages,
+    conversation.messages[0],
+    conversation.messages[0]?.tool_calls,
+  ])
+    expect(Object.isFrozen(part)).toBe(true)
+  expect(Object.isFrozen(conversation.messages[0]?.tool_calls?.[0])).toBe(true)
 })
