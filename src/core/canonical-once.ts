@@ -4,7 +4,7 @@ import { isFrozenThrough } from './json.ts'
 
 const written = new WeakMap<object, string>()
 
-/** As `canonical`. The text of what `deepFreeze` went through is kept as long as the value is. */
+/** As `canonical`. The text of what was given to `deepFreeze` is kept as long as the value is. */
 export function canonicalOnce(value: object): string {
   const known = written.get(value)
   if (known !== undefined) return known

@@ -25,18 +25,27 @@ const frozenThrough = new WeakSet<object>()
 
 /**
  * Freezes a JSON value and everything in it: what was judged cannot be changed afterwards (law 8). An object that is frozen
- * only at its top is walked all the same; one that was frozen through here before is not walked again.
+ * only at its top is walked all the same; one that was given here before is not walked again. What lies inside is not kept in
+ * mind: most of it is small, and each object that is costs the collector more than a second walk.
  */
 export function deepFreeze<T>(value: T): T {
-  if (typeof value === 'object' && value !== null && !frozenThrough.has(value)) {
-    Object.freeze(value)
-    for (const member of Object.values(value)) deepFreeze(member)
+  if (isOpen(value)) {
+    freezeThrough(value)
     frozenThrough.add(value)
   }
   return value
 }
 
-/** True of what `deepFreeze` went through: nothing in it can change any more. */
+function freezeThrough(value: object): void {
+  Object.freeze(value)
+  for (const member of Object.values(value)) if (isOpen(member)) freezeThrough(member)
+}
+
+function isOpen(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !frozenThrough.has(value)
+}
+
+/** True of what was given to `deepFreeze`: nothing in it can change any more. */
 export function isFrozenThrough(value: object): boolean {
   return frozenThrough.has(value)
 }

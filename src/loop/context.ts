@@ -12,13 +12,14 @@ export type ContextStrategy =
 const MASKED_BEFORE_NEWEST = 6
 const MASK = '[Earlier tool result omitted]'
 
-/** The messages to send. The given list is not changed. */
+/** The messages to send. The given list is not changed. `tokens`: of all of them, where they are counted already. */
 export function fitContext(
   messages: readonly Message[],
   tokensMax: number,
   strategy: ContextStrategy = { kind: 'sliding-window' },
+  tokens = tokensOf(messages),
 ): readonly Message[] {
-  if (tokensOf(messages) <= tokensMax) return messages
+  if (tokens <= tokensMax) return messages
   switch (strategy.kind) {
     case 'sliding-window':
       return slidingWindow(messages, tokensMax)

@@ -37,7 +37,7 @@ function start(setup: RunSetup): Run {
   const { world, principal } = setup
   const startedAt = world.clock.wall()
   const startedMs = world.clock.monotonicMs()
-  const tools = toolsOf(setup)
+  const tools = deepFreeze(toolsOf(setup)) // by itself: every request holds its text
   const config: LoopConfig = deepFreeze({ ...setup.config, ...(tools.length === 0 ? {} : { tool_definitions: tools }) })
   const budget = setup.budget ?? openBudget(config.max_total_tokens, world)
   const { root_id, scope, limit } = budget.snapshot()

@@ -87,7 +87,8 @@ async function infer(run: Run, signal: AbortSignal): Promise<Inferred | Finished
 function requestOf(run: Run): { conversation: Conversation; options: InferenceOptions; text: string } {
   const { config } = run
   const used = run.budget.snapshot().usage.total_tokens
-  const messages = fitContext(run.messages, config.context_token_budget, run.setup.contextStrategy)
+  const tokens = run.requests.tokensOf(run.messages)
+  const messages = fitContext(run.messages, config.context_token_budget, run.setup.contextStrategy, tokens)
   const options: InferenceOptions = {
     max_tokens: Math.min(config.max_total_tokens - used, config.max_output_tokens),
     temperature: config.temperature,

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { canonical, deepFreeze } from '../../src/core/index.ts'
+import { tokensOf } from '../../src/loop/context.ts'
 import { Requests } from '../../src/loop/request-text.ts'
 import type { InferenceOptions, Message } from '../../src/providers/index.ts'
 
@@ -32,6 +33,7 @@ test('the text of a request is its canonical form, at every length of the same c
       const frozen = deepFreeze(given)
       const requests = new Requests()
       for (let count = 0; count <= messages.length; count += 1) {
+        expect(requests.tokensOf(messages.slice(0, count))).toBe(tokensOf(messages.slice(0, count)))
         const { conversation, text } = requests.next(messages.slice(0, count), frozen)
         expect(conversation).toEqual({ messages: messages.slice(0, count) })
         expect(text).toBe(canonical({ conversation, options: frozen }))
@@ -47,6 +49,7 @@ test('a conversation that does not go on where the last one ended is written ane
       const requests = new Requests()
       for (const [from, to] of parts) {
         const shown = all.slice(from, to).map((one, index) => (index === 1 ? { ...one, content: `${from}` } : one))
+        expect(requests.tokensOf(shown)).toBe(tokensOf(shown))
         const { conversation, text } = requests.next(shown, given)
         expect(conversation.messages).toEqual(shown)
         expect(text).toBe(canonical({ conversation, options: given }))
