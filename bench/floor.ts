@@ -1,6 +1,6 @@
 /**
  * The floor program: performs a script with nothing but what cannot be avoided. Build each record, make it canonical, hash
- * and sign it, write the group, sync it where the law wants a sync, ask Cedar once a call. It has no loop, no checks, no
+ * and sign it, write the group, sync it where the law wants a sync, ask Cedar once a call what the gate asks. It has no loop, no checks, no
  * ports: system calls and cryptography are Node's own, straight.
  */
 import { createHash, type KeyObject, randomUUID, sign } from 'node:crypto'
