@@ -19,7 +19,7 @@ import { buildWhenStale } from './build.mjs'
 import { flagsIn, MISUSED, ROOT, Stop, whenProgram } from './steps.mjs'
 
 /** @typedef {import('../src/testing/simulation/simulate.ts').LivedLife} LivedLife */
-/** @typedef {{ lives: number, steps: number, boots: number, effects: number, broken: { seed: number, law: string, what: string }[] }} Sum */
+/** @typedef {{ lives: number, steps: number, boots: number, effects: number, met: Record<string, number>, broken: { seed: number, law: string, what: string }[] }} Sum */
 
 /** Lives in one process. Starting one costs as much as some 20 lives, and each life after the first hundred is cheaper. */
 const SLICE = 500
@@ -107,17 +107,23 @@ function printJson({ seed, violations }) {
 async function livesOf(dist, from, count, first) {
   const { simulate } = await simulator(dist)
   /** @type {Sum} */
-  const sum = { lives: 0, steps: 0, boots: 0, effects: 0, broken: [] }
+  const sum = { lives: 0, steps: 0, boots: 0, effects: 0, met: {}, broken: [] }
   for (let seed = from; seed < from + count; seed += 1) {
     const life = await watched(() => simulate({ seed }))
     sum.lives += 1
     sum.steps += life.steps
     sum.boots += life.lives
     sum.effects += life.effects
+    addTo(sum.met, life.met)
     sum.broken.push(...life.violations.map(({ law, what }) => ({ seed, law, what })))
     if (first && sum.broken.length > 0) break
   }
   return sum
+}
+
+/** @param {Record<string, number>} sum @param {Readonly<Record<string, number>>} more */
+function addTo(sum, more) {
+  for (const [what, count] of Object.entries(more)) sum[what] = (sum[what] ?? 0) + count
 }
 
 /**
@@ -154,7 +160,7 @@ async function watched(work) {
 async function many(dist, from, count, jobs, json) {
   const startMs = performance.now()
   /** @type {Sum} */
-  const sum = { lives: 0, steps: 0, boots: 0, effects: 0, broken: [] }
+  const sum = { lives: 0, steps: 0, boots: 0, effects: 0, met: {}, broken: [] }
   let next = from
   const work = async () => {
     for (let first = next; first < from + count; first = next) {
@@ -165,6 +171,7 @@ async function many(dist, from, count, jobs, json) {
       sum.steps += slice.steps
       sum.boots += slice.boots
       sum.effects += slice.effects
+      addTo(sum.met, slice.met)
       sum.broken.push(...slice.broken)
       const perSecond = (sum.lives / ((performance.now() - startMs) / 1000)).toFixed(0)
       for (const { seed, law, what } of slice.broken)
@@ -204,11 +211,12 @@ function inProcess(dist, from, seeds) {
 }
 
 /** @param {string} dist @param {number} from @param {number} count @param {Sum} sum */
-async function report(dist, from, count, { lives, steps, boots, effects, broken }) {
+async function report(dist, from, count, { lives, steps, boots, effects, met, broken }) {
   const { shortestLife } = await simulator(dist)
   process.stdout.write(
     `seeds ${from} to ${from + count - 1} at ${commit()}: ${lives} lives, ${boots} processes, ${effects} effects, ${steps} steps\n`,
   )
+  process.stdout.write(`  met: ${Object.entries(met).map(([what, times]) => `${what} ${times}`).join(', ')}\n`)
   if (broken.length === 0) return void process.stdout.write('no law was broken\n')
   const first = new Map(broken.toReversed().map((row) => [row.law, row]))
   for (const { law, seed, what } of first.values()) {

@@ -2,12 +2,12 @@
  * The claim file: JSON lines in one order, claim, audit, result, each complete with its newline. Written by one owner and
  * never changed by a reader (law 7).
  *
- * A last line without its newline is what a crash leaves behind: it is counted as torn, never trusted. A complete line
- * that is malformed was not written by a crash, so the claim is refused.
+ * A last line without its newline is what a crash leaves behind, and so are lines with sectors that were never written: they are
+ * counted as torn, never trusted. Any other complete line that is malformed was not written by a crash, so the claim is refused.
  */
 import { assert, canonical, Fault, fit, fits, type Json, readJson, shapes, type TypeOf } from '../core/index.ts'
 import { type AuditReference, auditReferenceShape } from '../events/index.ts'
-import { hasPrivateDirectory, judgePrivateFile, type PrivateFileRule } from '../store/index.ts'
+import { hasPrivateDirectory, hasUnwrittenSectors, judgePrivateFile, type PrivateFileRule } from '../store/index.ts'
 import type { OpenFile, World } from '../world/index.ts'
 import { scopeShape } from './identity.ts'
 import { auditPath, type Place } from './place.ts'
@@ -33,15 +33,15 @@ export interface ClaimLines {
   readonly claim: ClaimRecord | null
   readonly audit: AuditReference | null
   readonly result: { readonly payload: Json } | null
-  /** The last byte is not a newline. */
+  /** Behind the complete lines there is more. */
   readonly torn: boolean
 }
 
 /** Reads what a claim says, or throws `CLAIM_INVALID`. */
 export function readClaimLines(bytes: Uint8Array, place: Place): ClaimLines {
   const lines = completeLines(bytes)
-  if (lines.length > 3) throw invalid(`it has ${lines.length} lines where three are the most`)
-  const [first, second, third] = lines
+  if (lines.complete.length > 3) throw invalid(`it has ${lines.complete.length} lines where three are the most`)
+  const [first, second, third] = lines.complete
   const claim = first === undefined ? null : fit(claimShape, parse(first), 'line 1 of the claim', 'CLAIM_INVALID')
   const audit = second === undefined ? null : fit(auditShape, parse(second), 'line 2 of the claim', 'CLAIM_INVALID')
   const result = third === undefined ? null : fit(resultShape, parse(third), 'line 3 of the claim', 'CLAIM_INVALID')
@@ -54,21 +54,25 @@ export function readClaimLines(bytes: Uint8Array, place: Place): ClaimLines {
     claim,
     audit: audit === null ? null : audit.reference,
     result: result === null ? null : { payload: result.payload },
-    torn: bytes.length > 0 && bytes[bytes.length - 1] !== NEWLINE,
+    torn: lines.bytes < bytes.length,
   }
 }
 
 const NEWLINE = 0x0a
 
-function completeLines(bytes: Uint8Array): readonly Uint8Array[] {
-  const lines: Uint8Array[] = []
+/** The lines that a crash left whole, and how many bytes they are with their newlines. */
+function completeLines(bytes: Uint8Array): { readonly complete: readonly Uint8Array[]; readonly bytes: number } {
+  const complete: Uint8Array[] = []
   let at = 0
   for (;;) {
     const newline = bytes.indexOf(NEWLINE, at)
-    if (newline === -1) return lines
-    lines.push(bytes.subarray(at, newline))
+    if (newline === -1) break
+    const line = bytes.subarray(at, newline)
+    if (line.includes(0) && hasUnwrittenSectors(bytes, at)) break
+    complete.push(line)
     at = newline + 1
   }
+  return { complete, bytes: at }
 }
 
 /** Canonical JSON is at most 512 levels deep, and the line of a result adds one. */

@@ -7,10 +7,12 @@ import { createHash } from 'node:crypto'
 import { type AgentId, Fault, GENESIS, type HexHash, isFault, type RunId } from '../core/index.ts'
 import type { Entry } from '../events/index.ts'
 import type { PublicKey } from '../keys/index.ts'
+import { hasUnwrittenSectors } from '../store/index.ts'
 import type { FileFacts, OpenFile, World } from '../world/index.ts'
 import type { VerifiedPrefix } from './evidence.ts'
 import {
   type ExpectedPlace,
+  invalidRecord,
   JOURNAL_BYTES_MAX,
   LINE_BYTES_MAX,
   readRecord,
@@ -63,7 +65,10 @@ export async function verifyRun(
   return await withEvidence(world, path, async (bytes) => (await check(world, bytes, key, rules)).entries)
 }
 
-/** As `verifyRun`, and one unterminated fragment at the end is counted and left out, never trusted. */
+/**
+ * As `verifyRun`, and one unterminated fragment at the end is counted and left out, never trusted. So is a write that has holes,
+ * as a loss of power leaves them, with all that lies behind.
+ */
 export async function verifyRunPrefix(
   world: World,
   path: string,
@@ -151,6 +156,8 @@ async function check(world: World, source: Uint8Array, key: PublicKey, rules: Ru
   let first: Entry | null = null
   let at = 0
   let shown = 0
+  /** A write did not reach the disk whole before the power failed: nothing of it was acknowledged, and nothing is believed. */
+  let unwritten = false
   const settle = async (end: number): Promise<void> => {
     await signatures.settle(end)
     if (rules.visit === undefined) return
@@ -175,13 +182,17 @@ async function check(world: World, source: Uint8Array, key: PublicKey, rules: Ru
           runId: record.runId,
         }
       }
-      if (block.broken !== null) throw block.broken
+      if (block.broken !== null) {
+        unwritten = rules.fragment === 'left out' && hasUnwrittenSectors(bytes, block.end)
+        if (!unwritten) throw block.broken
+      }
     } catch (error) {
       await signatures.settle(place.sequence + 1) // a bad signature up to here is the better answer
       throw error
     }
     await settle(Math.min(signatures.due, place.sequence))
     at = block.end
+    if (unwritten) break
     rules.progress?.(at, bytes.length)
     signatures.expect(((bytes.length - at) / at) * place.sequence)
     await world.clock.yield()
@@ -189,7 +200,8 @@ async function check(world: World, source: Uint8Array, key: PublicKey, rules: Ru
   await settle(place.sequence)
   const tail = bytes.length - at
   if (tail > 0 && rules.fragment === 'refused') throw invalid(`its last line is not finished (${tail} bytes)`)
-  if (tail > LINE_BYTES_MAX) throw invalid(`its last line is longer than ${LINE_BYTES_MAX} bytes`)
+  if (tail > LINE_BYTES_MAX && !hasUnwrittenSectors(bytes, at))
+    throw invalid(`its last line is longer than ${LINE_BYTES_MAX} bytes`)
   if (first === null) throw invalid('it holds no complete record')
   return { entries, first, verifiedBytes: at }
 }
@@ -213,7 +225,9 @@ function nextBlock(bytes: Buffer, start: number, firstSequence: number): Block |
     const newline = bytes.indexOf(0x0a, end)
     if (newline === -1) break
     try {
-      signed.push(splitRecord(bytes.subarray(end, newline + 1), firstSequence + signed.length))
+      const line = bytes.subarray(end, newline + 1)
+      if (line.includes(0)) throw invalidRecord(firstSequence + signed.length, 'it holds zeros')
+      signed.push(splitRecord(line, firstSequence + signed.length))
     } catch (broken) {
       return { signed, end, broken }
     }

@@ -47,6 +47,22 @@ test('a claim cut at any byte is unresolved, names its journal only at the end o
   expect((await claims.open(request, never)).kind).toBe('Recorded')
 })
 
+test('a claim with a sector that was never written is unresolved, and one with other zeros is refused', async () => {
+  using project = temporaryProject()
+  const request = requestOf()
+  const { claims, path, bytes } = await recorded(project, request)
+  expect(bytes.length).toBeGreaterThan(512)
+  const first = bytes.indexOf(0x0a) + 1
+  for (const from of [0, first]) {
+    const holed = Buffer.from(bytes).fill(0, from, 512) // its newlines behind it are there
+    writeFileSync(path, holed)
+    expect(await claims.open(request, never)).toEqual({ kind: 'Unresolved', audit: null })
+    expect(readFileSync(path)).toEqual(holed)
+  }
+  writeFileSync(path, Buffer.from(bytes).fill(0, first, 511))
+  await expect(claims.open(request, never)).rejects.toMatchObject({ code: 'CLAIM_INVALID' })
+})
+
 test('a complete claim whose journal was cut at any record, or inside one, is unresolved', async () => {
   using project = temporaryProject()
   const request = requestOf()

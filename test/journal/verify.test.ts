@@ -89,6 +89,49 @@ describe('verification', () => {
     }
   })
 
+  test('of a prefix leaves out a write that has sectors which never reached the disk, and all behind it', async () => {
+    const long = makeLines({ key, events: [OUTPUT('first'), OUTPUT('x'.repeat(2000)), OUTPUT('third'), TERMINATED] })
+    const bytes = Buffer.concat(long)
+    const first = (long[0] as Buffer).length
+    for (const [from, to] of [
+      [1024, 1536],
+      [1024, 2048],
+      [first, 512 * Math.ceil(first / 512)],
+      [first, bytes.length],
+    ] as const) {
+      const path = file(Buffer.from(bytes).fill(0, from, to))
+      const prefix = await verifyRunPrefix(world, path, publicKey, runId)
+      expect(prefix).toMatchObject({ verified_bytes: first, unverified_tail_bytes: bytes.length - first })
+      expect(prefix.entries).toHaveLength(1)
+      await expect(verifyRun(world, path, publicKey, runId)).rejects.toMatchObject(invalid)
+    }
+  })
+
+  test('of a prefix takes zeros for a hole only where a disk makes one', async () => {
+    const long = makeLines({ key, events: [OUTPUT('first'), OUTPUT('x'.repeat(2000)), TERMINATED] })
+    const bytes = Buffer.concat(long)
+    const first = (long[0] as Buffer).length
+    for (const [from, to] of [
+      [1025, 1536],
+      [1024, 1535],
+      [1024, 1025],
+      [first + 1, 1024],
+    ] as const) {
+      const path = file(Buffer.from(bytes).fill(0, from, to))
+      await expect(verifyRunPrefix(world, path, publicKey, runId)).rejects.toMatchObject(invalid)
+    }
+    const also = Buffer.from(bytes).fill(0, 1024, 1536).fill(0, 1600, 1601)
+    await expect(verifyRunPrefix(world, file(also), publicKey, runId)).rejects.toMatchObject(invalid)
+    const without = file(Buffer.from(bytes).fill(0, 0, 512)) // the first record is not there
+    await expect(verifyRunPrefix(world, without, publicKey, runId)).rejects.toMatchObject(invalid)
+  })
+
+  test('of a prefix leaves out a write of any length of which nothing reached the disk', async () => {
+    const path = file(Buffer.concat([lines[0] as Buffer, Buffer.alloc(1024 * 1024 + 1)]))
+    const prefix = await verifyRunPrefix(world, path, publicKey, runId)
+    expect(prefix).toMatchObject({ entries: [{ sequence: 0 }], unverified_tail_bytes: 1024 * 1024 + 1 })
+  })
+
   test('of a file with any one bit changed is refused; only a lost last newline leaves a prefix', async () => {
     const believed: number[] = []
     for (let at = 0; at < whole.length; at += 1) {

@@ -369,6 +369,18 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
     caughtBy: ['evidence verifies'],
   },
   {
+    name: 'a sector that never reached the disk reads as tampering',
+    edits: [
+      {
+        file: 'store/unwritten.js',
+        find: 'let from = bytes.indexOf(0, start);',
+        replace: 'return false;\n    let from = bytes.indexOf(0, start);',
+      },
+    ],
+    caughtBy: ['evidence verifies'],
+    from: 60,
+  },
+  {
     name: 'a run is called done though its end is not recorded',
     edits: [
       NO_READING_BACK,

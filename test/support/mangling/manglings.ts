@@ -41,6 +41,7 @@ export interface Mangling {
 
 const all = Buffer.concat
 const NEWLINE = Buffer.from('\n')
+const SECTOR_BYTES = 512
 
 /** Lines in, lines out; a journal that has too few of them stays as it is. */
 function byLines(least: number, change: (lines: readonly Buffer[], around: Around) => readonly Buffer[]): Mangle {
@@ -181,6 +182,17 @@ const CHANGED: Rows = [
     'the last line filled with zeros, and its newline',
     TORN,
     byLines(2, (lines) => lines.with(-1, Buffer.alloc((lines.at(-1) as Buffer).length))),
+  ],
+  [
+    'sectors behind the first line filled with zeros, as a power cut leaves them',
+    TORN,
+    (bytes, { chance }) => {
+      const first = Math.ceil((bytes.indexOf(0x0a) + 1) / SECTOR_BYTES)
+      const count = Math.floor(bytes.length / SECTOR_BYTES) - first
+      if (count < 1) return bytes.subarray(0, -1)
+      const from = first + chance.below(count)
+      return Buffer.from(bytes).fill(0, from * SECTOR_BYTES, chance.between(from + 1, first + count + 1) * SECTOR_BYTES)
+    },
   ],
   ['all of it filled with zeros', NOTHING, (bytes) => Buffer.alloc(bytes.length)],
 ]

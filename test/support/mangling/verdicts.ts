@@ -1,7 +1,7 @@
 /**
  * What every verifier says of a mangled journal, and the judge over them: a naive model that looks at the bytes alone. It
  * knows the honest journal, so it can say exactly what may be believed: the lines that stand at the front unchanged, when
- * nothing follows them that ends in a newline.
+ * nothing follows them that ends in a newline, or what follows begins with sectors that never reached the disk.
  *
  * Refused is always right for whatever is not that. Believed otherwise, more, or surer than the honest journal is accepted:
  * a fault of the runtime.
@@ -23,6 +23,7 @@ import {
   verifyRunPrefix,
   verifyTree,
 } from '../../../src/journal/index.ts'
+import { isHoled } from '../../../src/testing/simulation/laws/journal-reader.ts'
 import { type Evidence, type HonestJournal, topOf } from './evidence.ts'
 import type { Believed, Reported } from './expected.ts'
 import type { Shelf } from './shelf.ts'
@@ -58,7 +59,9 @@ export function modelled({ lines }: HonestJournal, bytes: Buffer): Modelled {
     count += 1
   }
   const tail = bytes.subarray(at)
-  if (count === 0 || tail.includes(0x0a)) return { count: 0, run: 'refused', prefix: 'refused' }
+  const newline = tail.indexOf(0x0a)
+  const isUnwritten = newline !== -1 && tail.subarray(0, newline).includes(0) && isHoled(bytes, at)
+  if (count === 0 || (newline !== -1 && !isUnwritten)) return { count: 0, run: 'refused', prefix: 'refused' }
   const much = count === lines.length ? 'whole' : 'beginning'
   return tail.length === 0 ? { count, run: much, prefix: much } : { count, run: 'refused', prefix: `${much} + tail` }
 }

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import type { Json } from '../../../core/index.ts'
-import { JournalReader, keyOfSeed, type ReadJournal, type SeedKey, sameBytes } from './journal-reader.ts'
+import { isHoled, JournalReader, keyOfSeed, type ReadJournal, type SeedKey, sameBytes } from './journal-reader.ts'
 import type { DiskView } from './law.ts'
 import { canonicalText } from './plain-json.ts'
 import { textAt } from './run-facts.ts'
@@ -127,7 +127,7 @@ export class EvidenceReader {
 }
 
 export function readClaim(name: string, bytes: Uint8Array): ReadClaim {
-  const lines = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8').split('\n').slice(0, -1)
+  const lines = wholeLines(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length))
   const [first, second, third] = lines.map(parsed)
   const claim: ReadClaim = {
     name,
@@ -139,6 +139,17 @@ export function readClaim(name: string, bytes: Uint8Array): ReadClaim {
     wrong: null,
   }
   return { ...claim, wrong: wrongWith(claim, [first, second, third], lines.length) }
+}
+
+/** Those before the first that is not finished, or has a hole. */
+function wholeLines(bytes: Buffer): readonly string[] {
+  const lines: string[] = []
+  for (let at = 0; ; ) {
+    const newline = bytes.indexOf(0x0a, at)
+    if (newline === -1 || (bytes.subarray(at, newline).includes(0) && isHoled(bytes, at))) return lines
+    lines.push(bytes.toString('utf8', at, newline))
+    at = newline + 1
+  }
 }
 
 function wrongWith(claim: ReadClaim, lines: readonly (Json | undefined)[], count: number): string | null {

@@ -88,8 +88,10 @@ function readOn(progress: Omit<Progress, 'journal'>, bytes: Buffer, owner: Owner
     if (progress.ended && at < bytes.length)
       return `${bytes.length - at} bytes stand behind its end, entry ${sequence - 1}`
     const newline = bytes.indexOf(0x0a, at)
-    if (newline === -1) return bytes.length - at > LINE_BYTES_MAX ? 'its last line is too long' : null
+    if (newline === -1)
+      return bytes.length - at > LINE_BYTES_MAX && !isHoled(bytes, at) ? 'its last line is too long' : null
     const line = bytes.subarray(at, newline + 1)
+    if (line.includes(0) && isHoled(bytes, at)) return null
     const entry = entryIn(line, { ...owner, sequence, previousHash: progress.previousHash })
     if (typeof entry === 'string') return `line ${sequence} ${entry}`
     entries.push(entry.entry)
@@ -97,6 +99,23 @@ function readOn(progress: Omit<Progress, 'journal'>, bytes: Buffer, owner: Owner
     progress.at = newline + 1
     progress.ended = entry.entry.event.kind === 'Terminated'
   }
+}
+
+/**
+ * Whether the bytes from the beginning of a line on have holes as a loss of power leaves them, and no other zeros: whole
+ * sectors, or what stands in them behind what was synced, which ends with a line.
+ */
+export function isHoled(bytes: Buffer, start: number): boolean {
+  const text = bytes.toString('latin1', start)
+  const holes = [...text.matchAll(/\0+/g)].map((match) => ({
+    from: start + match.index,
+    to: start + match.index + match[0].length,
+  }))
+  const isSector = (at: number): boolean => at % 512 === 0
+  return (
+    holes.length > 0 &&
+    holes.every(({ from, to }) => (isSector(from) || bytes[from - 1] === 0x0a) && (isSector(to) || to === bytes.length))
+  )
 }
 
 interface Owner {

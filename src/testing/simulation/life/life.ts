@@ -29,6 +29,8 @@ export interface LivedLife {
   readonly steps: number
   readonly lives: number
   readonly effects: number
+  /** How often each thing happened that a life need not meet. `holes`: files that a loss of power left with sectors never written. */
+  readonly met: Readonly<Record<string, number>>
 }
 
 /** A life that has not become quiet by then hangs. */
@@ -89,7 +91,8 @@ class LifeRun {
       allows,
       needsApproval,
       requestOf: (token) => token.split('/')[0] ?? null,
-      bootMayFail: (code) => troubles.some(({ how }) => how !== 'slow') && code.startsWith('STORAGE_'),
+      bootMayFail: (code) =>
+        troubles.some(({ how }) => how !== 'slow' && how !== 'power') && code.startsWith('STORAGE_'),
     })
     const now = (): string => `${String(turns.taken).padStart(6)} ${turns.nowMs.toFixed(1).padStart(10)} ms`
     this.#observer = new Observer(laws, machine.disk, now)
@@ -102,6 +105,7 @@ class LifeRun {
     })
     this.#due = events.flatMap((event) => ('at' in event ? [event] : [])).toSorted((left, right) => left.at - right.at)
     layOut(machine.disk)
+    machine.disk.onCut = () => this.#processes.crash('power')
   }
 
   async run(): Promise<LivedLife> {
@@ -124,6 +128,7 @@ class LifeRun {
       steps: this.#machine.turns.taken,
       lives: this.#processes.count,
       effects: this.#observer.seen.filter(({ kind }) => kind === 'EffectBegan').length,
+      met: { holes: this.#machine.disk.holed },
     }
   }
 

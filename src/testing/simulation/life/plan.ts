@@ -69,6 +69,8 @@ export function planOf(seed: number): Plan {
     events.push({ kind: 'suspend', at: chance.between(1, busy), ms: chance.pick([2_000, 40_000, 600_000]) })
   for (let left = chance.pick([0, 0, 0, 1, 1, 2, 4]); left > 0; left -= 1)
     events.push({ kind: 'disk', trouble: troubleOf(chance) })
+  const cuts = chanceOf(seed, 'cuts')
+  if (cuts.happens(0.25)) events.push({ kind: 'disk', trouble: cutOf(cuts) })
   return { seed, events }
 }
 
@@ -140,4 +142,9 @@ function troubleOf(chance: Chance): DiskTrouble {
     on === 'append' ? chance.pick(['fails', 'late', 'short'] as const) : chance.pick(['fails', 'late'] as const)
   const errno = chance.pick(on === 'append' || on === 'create' ? (['EIO', 'ENOSPC'] as const) : (['EIO'] as const))
   return { on, nth, how, errno }
+}
+
+/** The power fails in the middle of a write, or of its sync. */
+function cutOf(chance: Chance): DiskTrouble {
+  return { on: chance.pick(['append', 'append', 'syncData'] as const), nth: chance.between(1, 30), how: 'power' }
 }

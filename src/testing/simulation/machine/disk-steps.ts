@@ -22,6 +22,8 @@ export interface Work<T> {
 
 export class DiskSteps {
   readonly chance: Chance
+  /** What happens when the power fails by plan. */
+  cutPower: () => void = () => undefined
   readonly #turns: Turns
   readonly #troubles = new Map<string, DiskTrouble[]>()
   readonly #counts: Record<DiskOperation, number> = {
@@ -76,6 +78,7 @@ export class DiskSteps {
     const { slowMs, trouble } = this.use(owner, operation)
     return await this.take(owner, `${operation} ${path}`, slowMs, () => {
       if (trouble === null) return work.does()
+      if (trouble.how === 'power') this.cutPower()
       if (trouble.how === 'late') (work.late ?? work.does)()
       else work.fails?.()
       throw troubleAnswer(trouble)

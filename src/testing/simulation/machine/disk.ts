@@ -19,6 +19,8 @@ import type { Owner, Turns } from './turns.ts'
 export interface SimDiskOptions {
   /** What the clock of the files shows at the beginning, in milliseconds since the epoch. Default: the beginning of 2026. */
   readonly startMs?: number
+  /** What it writes at once, whole or not at all: 512 or 4096 bytes. Default: 512. */
+  readonly sectorBytes?: number
 }
 
 /** What the files of a process are made of. */
@@ -35,14 +37,17 @@ export class SimDisk implements DiskView {
   readonly #steps: DiskSteps
   readonly #holdings = new Holdings()
   readonly #chance: Chance
+  readonly #sectorBytes: number
+  #holed = 0
 
   constructor(
     turns: Turns,
     chance: Chance,
     troubles: readonly DiskTrouble[],
-    { startMs = START_MS }: SimDiskOptions = {},
+    { startMs = START_MS, sectorBytes = 512 }: SimDiskOptions = {},
   ) {
     this.#chance = chance
+    this.#sectorBytes = sectorBytes
     this.#steps = new DiskSteps(turns, chance, troubles)
     this.#tree = new Tree(() => BigInt(Math.floor((startMs + turns.nowMs) * 1000)) * 1000n)
   }
@@ -50,6 +55,16 @@ export class SimDisk implements DiskView {
   /** Every use of the disk so far, by operation and over all processes. */
   get counts(): Readonly<Record<DiskOperation, number>> {
     return this.#steps.counts
+  }
+
+  /** How many files a loss of power left with holes, so far. */
+  get holed(): number {
+    return this.#holed
+  }
+
+  /** What happens when the power fails by plan, in the middle of an operation. */
+  set onCut(cutPower: () => void) {
+    this.#steps.cutPower = cutPower
   }
 
   /** The files of one process. Every asynchronous operation is a step; nothing answers once the owner is dead. */
@@ -73,7 +88,7 @@ export class SimDisk implements DiskView {
    */
   crash(how: 'kill' | 'power', owner: Owner): void {
     this.#holdings.releaseAll(how === 'power' ? null : owner)
-    if (how === 'power') this.#tree.losePower(this.#chance)
+    if (how === 'power') this.#holed += this.#tree.losePower(this.#chance, this.#sectorBytes)
   }
 
   /** From now on nothing goes wrong: what was planned and has not come is forgotten. */

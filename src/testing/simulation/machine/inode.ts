@@ -87,19 +87,27 @@ export class FileInode {
     return this.#durable
   }
 
-  /** The power fails: what was not synced is lost, was written all the same, or ends at any byte. */
-  losePower(chance: Chance): void {
+  /**
+   * The power fails: what was not synced is lost, was written all the same, ends at any byte, or has holes where sectors of
+   * it were not written. True when it has.
+   */
+  losePower(chance: Chance, sectorBytes: number): boolean {
     const unsynced = this.#size - this.#durableSize
+    const synced = this.#durableSize
     let size = this.#size
+    let holes: readonly number[] = []
     if (unsynced > 0) {
-      const fate = chance.index(10)
-      size = fate < 4 ? this.#durableSize : fate < 7 ? this.#size : this.#durableSize + chance.index(unsynced + 1)
+      const fate = chance.index(14)
+      size = fate < 4 ? synced : fate < 7 || fate > 9 ? this.#size : synced + chance.index(unsynced + 1)
+      if (fate > 8) holes = sectorsOf(synced, size, sectorBytes).filter(() => chance.happens(0.5))
       // a part that could not be written before is not written now, and nothing behind it either
       const lost = this.#forgotten.find(({ to }) => to > this.#durableSize)
       if (lost !== undefined) size = Math.min(size, lost.from)
     }
-    if (size !== this.#size || this.#forgotten.length > 0) {
+    if (size !== this.#size || this.#forgotten.length > 0 || holes.length > 0) {
       this.#bytes = Uint8Array.from(this.#imageOf(size)) // a copy: somebody may still look at what was there before
+      // a sector that holds something durable keeps it: it is the old one, or the new one
+      for (const from of holes) this.#bytes.fill(0, Math.max(from, synced), from + sectorBytes)
       this.#size = size
       this.#visible = null
     }
@@ -109,6 +117,7 @@ export class FileInode {
     this.#forgotten = []
     if (this.mode !== this.durableMode && chance.happens(0.5)) this.durableMode = this.mode
     this.mode = this.durableMode
+    return holes.some((from) => from < size)
   }
 
   #imageOf(size: number): Uint8Array {
@@ -118,6 +127,12 @@ export class FileInode {
     for (const { from, to } of lost) image.fill(0, from, Math.min(to, size))
     return image
   }
+}
+
+/** Where each sector begins that holds some of these bytes. */
+function sectorsOf(from: number, to: number, sectorBytes: number): readonly number[] {
+  const first = from - (from % sectorBytes)
+  return Array.from({ length: Math.ceil((to - first) / sectorBytes) }, (_, index) => first + index * sectorBytes)
 }
 
 /** One change of the entries of a folder, or of two folders at once. It reaches the disk whole. */

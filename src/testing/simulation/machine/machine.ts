@@ -17,7 +17,8 @@ export class Machine {
   constructor(seed: number, troubles: readonly DiskTrouble[]) {
     this.#seed = seed
     this.turns = new Turns(chanceOf(seed, 'turns'))
-    this.disk = new SimDisk(this.turns, chanceOf(seed, 'disk'), troubles)
+    const sectorBytes = chanceOf(seed, 'sectors').pick([512, 4096])
+    this.disk = new SimDisk(this.turns, chanceOf(seed, 'disk'), troubles, { sectorBytes })
     this.net = new SimNet(this.turns, chanceOf(seed, 'network'))
   }
 

@@ -93,14 +93,25 @@ export class SimOpenFile implements OpenFile {
     const { chance } = steps
     const inode = this.#writable()
     const reached =
-      trouble === null || trouble.how === 'late'
+      trouble === null || trouble.how === 'late' || trouble.how === 'power'
         ? bytes.length
         : trouble.how === 'short'
           ? chance.index(bytes.length)
           : 0
-    const before = chance.index(WHOLE_WRITES) === 0 ? chance.index(reached + 1) : 0
+    // all of it may be on its way, so that a loss of power before the answer leaves any sectors of it
+    const cut = trouble?.how === 'power'
+    const before = cut
+      ? bytes.length
+      : chance.index(WHOLE_WRITES) > 0
+        ? 0
+        : chance.happens(0.5)
+          ? reached
+          : chance.index(reached + 1)
     if (before > 0) {
-      await steps.take(owner, `append a part to ${path}`, 0, () => tree.append(inode, bytes.subarray(0, before)))
+      await steps.take(owner, `append a part to ${path}`, 0, () => {
+        tree.append(inode, bytes.subarray(0, before))
+        if (cut) steps.cutPower()
+      })
     }
     await steps.take(owner, `append ${path}`, slowMs, () => {
       tree.append(inode, bytes.subarray(before, reached))

@@ -191,8 +191,11 @@ export class Tree {
     return at
   }
 
-  /** The power fails: what is left is what can still be reached, and chance decides about what was not synced. */
-  losePower(chance: Chance): void {
+  /**
+   * The power fails: what is left is what can still be reached, and chance decides about what was not synced. Says how many
+   * files have holes.
+   */
+  losePower(chance: Chance, sectorBytes: number): number {
     const links = new Map<FileInode, number>()
     const visit = (folder: FolderInode): void => {
       folder.losePower(chance)
@@ -202,10 +205,12 @@ export class Tree {
       }
     }
     visit(this.root)
+    let holed = 0
     for (const [file, count] of links) {
-      file.losePower(chance)
+      if (file.losePower(chance, sectorBytes)) holed += 1
       file.links = count
     }
+    return holed
   }
 
   #spot(path: string): Spot {

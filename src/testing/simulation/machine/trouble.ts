@@ -22,9 +22,10 @@ export interface DiskTrouble {
   readonly nth: number
   /**
    * `fails`: nothing of it happened. `late`: all of it happened, and the answer is an error. `short`: for `append`, a part of
-   * the bytes is there, and the answer is an error. `slow`: it takes `ms` longer.
+   * the bytes is there, and the answer is an error. `slow`: it takes `ms` longer. `power`, for `append` and `syncData`: the power
+   * fails while it is under way.
    */
-  readonly how: 'fails' | 'late' | 'short' | 'slow'
+  readonly how: 'fails' | 'late' | 'short' | 'slow' | 'power'
   /** Default EIO. */
   readonly errno?: 'EIO' | 'ENOSPC' | 'EMFILE' | 'EROFS'
   readonly ms?: number

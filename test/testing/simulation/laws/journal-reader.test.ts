@@ -43,6 +43,17 @@ test('a journal whose beginning changed is read anew', () => {
   expect(other.entries[1]?.event).toMatchObject({ output: 'y' })
 })
 
+test('what lies behind a sector that was never written is its torn tail, and zeros elsewhere are wrong', () => {
+  const parts = lines(started, output('x'.repeat(2000)), output('y'), TERMINATED)
+  const bytes = Buffer.concat(parts)
+  const behind = bytes.length - (parts[0] as Buffer).length
+  const holed = (from: number, to: number) => read(Buffer.from(bytes).fill(0, from, to))
+  expect(holed(1024, 2048)).toMatchObject({ wrong: null, tailBytes: behind, entries: [{ sequence: 0 }] })
+  expect(holed((parts[0] as Buffer).length, 1024)).toMatchObject({ wrong: null, tailBytes: behind })
+  expect(holed(1024, 2047).wrong).not.toBeNull()
+  expect(holed(1025, 2048).wrong).not.toBeNull()
+})
+
 test('every bit of a line counts', () => {
   const bytes = Buffer.concat(lines(started, output('x')))
   const start = bytes.indexOf(0x0a) + 1
