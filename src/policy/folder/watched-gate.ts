@@ -6,6 +6,7 @@
  *
  * - A folder that is bad at the start denies everything, until it is mended.
  * - A folder that turns bad later changes nothing: the last good policies stay in force, and the problem is reported once.
+ *   One that could not be read is read again for each question, since it may be readable without having changed.
  * - Policies that all disappear deny everything, replies included: whether somebody revoked them or a mount was lost, the
  *   answer must not become wider than it was. A folder that never had policies is the ordinary fail-closed default.
  */
@@ -127,7 +128,9 @@ class Watched implements WatchedGate {
     const startedNs = instantOf(this.#world.clock.wall())
     this.#seen = null // until this reading is in force, whatever happens to it
     const reading = await readPolicyFolder(this.#world, folder, surface)
-    const settled = startedNs - reading.marks.newestNs > STAMP_NS
+    // what the system refused once it may give the next time, and no mark tells of that
+    const refused = reading.kind === 'Bad' && isFault(reading.problem, 'POLICY_UNREADABLE')
+    const settled = !refused && startedNs - reading.marks.newestNs > STAMP_NS
     const news = this.#take(reading)
     this.#seen = reading
     this.#settled = settled

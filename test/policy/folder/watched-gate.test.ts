@@ -212,6 +212,39 @@ describe('a bad folder', () => {
   })
 })
 
+test('a change that could not be read at once is in force as soon as it can, though nothing changes any more', async () => {
+  await using folder = await PolicyFolder.make({ 'a.cedar': permitTool('a') })
+  const files = nodeWorld().files
+  const { Fault } = await import('../../../src/core/index.ts')
+  let failures = 0
+  const later = timestampOf((Date.now() + 3_600_000) * 1000) // all stamps have settled long ago
+  const moody = {
+    ...world,
+    clock: { ...world.clock, wall: () => later },
+    files: {
+      ...files,
+      list: async (path: string) => {
+        failures -= 1
+        if (failures >= 0)
+          throw new Fault('STORAGE_FAILED', { message: 'Cannot use storage: EIO', facts: { errno: 'EIO' } })
+        return files.list(path)
+      },
+    },
+  }
+  const news: PolicyNews[] = []
+  const options = { folder: folder.path, surface: 'run', report: (item: PolicyNews) => void news.push(item) }
+  const gate = await watchedGate(moody, options)
+  await folder.write('a.cedar', permitTool('b'))
+  failures = 1
+  expect(await kindOf(gate, 'a')).toBe('Allow')
+  expect(await kindOf(gate, 'a')).toBe('Deny')
+  expect(await kindOf(gate, 'b')).toBe('Allow')
+  failures = 1
+  const other = await watchedGate(moody, options)
+  expect(await kindOf(other, 'b')).toBe('Allow')
+  expect(news.map(({ kind }) => kind)).toEqual(['Loaded', 'Kept', 'Loaded', 'Refused', 'Loaded'])
+})
+
 describe('policies that disappear', () => {
   test('deny everything, replies included, until they are back', async () => {
     await using folder = await PolicyFolder.make({
