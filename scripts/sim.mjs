@@ -216,7 +216,11 @@ async function report(dist, from, count, { lives, steps, boots, effects, met, br
   process.stdout.write(
     `seeds ${from} to ${from + count - 1} at ${commit()}: ${lives} lives, ${boots} processes, ${effects} effects, ${steps} steps\n`,
   )
-  process.stdout.write(`  met: ${Object.entries(met).map(([what, times]) => `${what} ${times}`).join(', ')}\n`)
+  process.stdout.write(
+    `  met: ${Object.entries(met)
+      .map(([what, times]) => `${what} ${times}`)
+      .join(', ')}\n`,
+  )
   if (broken.length === 0) return void process.stdout.write('no law was broken\n')
   const first = new Map(broken.toReversed().map((row) => [row.law, row]))
   for (const { law, seed, what } of first.values()) {

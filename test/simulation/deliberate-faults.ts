@@ -294,6 +294,28 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
     caughtBy: ['policy is obeyed'],
   },
   {
+    name: 'policies are read once, when the process begins',
+    edits: [
+      {
+        file: 'policy/folder/watched-gate.js',
+        find: 'return this.#seen !== null && this.#settled && !this.#seen.marks.changed();',
+        replace: 'return this.#seen !== null;',
+      },
+    ],
+    caughtBy: ['policy is obeyed'],
+  },
+  {
+    name: 'policies that disappear leave those from before in force',
+    edits: [
+      {
+        file: 'policy/folder/watched-gate.js',
+        find: "if (reading.kind === 'None')\n            return this.#empty();",
+        replace: "if (reading.kind === 'None')\n            return { kind: 'Emptied' };",
+      },
+    ],
+    caughtBy: ['policy is obeyed'],
+  },
+  {
     name: 'a gate that failed has allowed',
     edits: [
       {

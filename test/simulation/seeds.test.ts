@@ -11,6 +11,7 @@ interface Sum {
   readonly boots: number
   readonly effects: number
   readonly steps: number
+  readonly met: Readonly<Record<string, number>>
   readonly broken: readonly { readonly seed: number; readonly law: string; readonly what: string }[]
 }
 
@@ -29,6 +30,7 @@ test(`no law is broken in the lives of seeds 1 to ${SEEDS}`, { timeout: 180_000 
   // a life in which nothing happens breaks no law either
   expect(sum.boots).toBeGreaterThan(2 * SEEDS)
   expect(sum.effects).toBeGreaterThan(SEEDS)
+  for (const [what, times] of Object.entries(sum.met)) expect(times, what).toBeGreaterThan(20)
 })
 
 test('a seed gives the same life in every process, step by step', { timeout: 60_000 }, () => {

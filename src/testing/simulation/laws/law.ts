@@ -51,8 +51,10 @@ export interface DiskView {
 export interface Scenario {
   /** The project's folder; journals lie in `.symbiont/governed`, claims in `.symbiont/invocations`. */
   readonly project: string
-  /** What the policies in force say of this call now, whether or not a person approves it. */
-  allows(tool: string, args: JsonObject): boolean
+  /** What these policies say of a call, whether or not a person approves it; null is what the life began with. */
+  allows(tool: string, args: JsonObject, policies: string | null): boolean
+  /** Whether the disk may have kept a process from reading policies that were written. Default: no. */
+  readonly mayReadStale?: boolean
   /** Whether a person has to approve it first. */
   needsApproval(tool: string, args: JsonObject): boolean
   /** The `request` of the `Asked` that this token, or this subject of an inference, was made from; null for one of nobody. */

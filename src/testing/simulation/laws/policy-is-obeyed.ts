@@ -1,12 +1,60 @@
-/** Fail closed (law 5): nothing begins that the policies in force at that moment forbid, as a second judge reads them. */
+/**
+ * Fail closed (law 5): nothing begins that the policies forbid, as a second judge reads them. The policies may change at any
+ * moment, so what counts is what was in force between the proposal of a call and its effect: at one moment of that time at
+ * least they must have allowed it. Policies that cannot be read leave those from before in force in a process that has
+ * used them, and allow nothing in any other.
+ */
 import type { Law, Scenario } from './law.ts'
+import type { Seen } from './seen.ts'
 
-export function policyIsObeyed({ allows }: Pick<Scenario, 'allows'>): Law {
+type Written = Extract<Seen, { kind: 'PoliciesWritten' }> & { readonly at: number }
+
+export function policyIsObeyed({ allows, mayReadStale }: Pick<Scenario, 'allows' | 'mayReadStale'>): Law {
+  const written: Written[] = [{ kind: 'PoliciesWritten', policies: null, usable: true, at: 0 }]
+  /** When a token was asked for, or the run of a subject asked the model, last. */
+  const asked = new Map<string, number>()
+  let now = 0
+  /** When the last process was gone: the next one may have read its policies since. */
+  let lifeBegan = 0
+  const inForceFrom = (from: number): readonly Written[] => {
+    const first = written.findLastIndex(({ at }) => at <= from)
+    return written.slice(Math.max(0, first))
+  }
+  const isAllowed = ({ tool, token, args }: Extract<Seen, { kind: 'EffectBegan' }>): boolean => {
+    const proposed = asked.get(token) ?? asked.get(token.replace(/\/\d+\/\d+$/, '')) ?? 0
+    const looked = mayReadStale === true ? lifeBegan : Math.max(proposed, lifeBegan)
+    return inForceFrom(looked).some((each) => {
+      const judges = each.usable ? [each] : inForceFrom(lifeBegan).filter(({ usable, at }) => usable && at < each.at)
+      return judges.some(({ policies }) => allows(tool, args, policies))
+    })
+  }
   return {
     name: 'policy is obeyed',
     watch: (seen) => {
-      if (seen.kind !== 'EffectBegan' || allows(seen.tool, seen.args)) return null
-      return `The effect of token "${seen.token}" began, and policy forbids "${seen.tool}" with ${JSON.stringify(seen.args)}`
+      now += 1
+      switch (seen.kind) {
+        case 'PoliciesWritten':
+          written.push({ ...seen, at: now })
+          return null
+        case 'Asked':
+          // a call with an id may still run for the first time that it was asked for
+          if (seen.token !== null && (seen.surface === 'mcp' || !asked.has(seen.token))) asked.set(seen.token, now)
+          return null
+        case 'InferenceBegan':
+          asked.set(seen.subject, now)
+          return null
+        case 'Crashed':
+        case 'Closed':
+        case 'BootFailed':
+          lifeBegan = now
+          return null
+        case 'EffectBegan':
+          return isAllowed(seen)
+            ? null
+            : `The effect of token "${seen.token}" began, and policy forbids "${seen.tool}" with ${JSON.stringify(seen.args)}`
+        default:
+          return null
+      }
     },
   }
 }

@@ -13,6 +13,8 @@ export type Seen =
   | { readonly kind: 'Closed'; readonly life: number; readonly held: Readonly<Record<string, number>> }
   /** A boot that failed, with the code of its Fault. */
   | { readonly kind: 'BootFailed'; readonly life: number; readonly code: string }
+  /** Somebody wrote other policies; null is what the life began with. `usable`: they can be read, though they may be none. */
+  | { readonly kind: 'PoliciesWritten'; readonly policies: string | null; readonly usable: boolean }
   /** Sent by a client; whether it arrives is another matter. `id` is the invocation id, null where the surface has none. */
   | {
       readonly kind: 'Asked'

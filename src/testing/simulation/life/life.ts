@@ -14,8 +14,9 @@ import { Observer } from './observer.ts'
 import { watchOver } from './operator.ts'
 import { Effects } from './outside.ts'
 import type { ChatStep, Plan, PlannedEvent, ToolStep } from './plan.ts'
+import { allows, isUsable, writePolicies } from './policies.ts'
 import { Processes } from './processes.ts'
-import { allows, layOut, needsApproval, PROJECT } from './scenario.ts'
+import { layOut, needsApproval, PROJECT } from './scenario.ts'
 import type { Shore } from './shore.ts'
 import { ToolClient } from './tool-client.ts'
 
@@ -29,10 +30,13 @@ export interface LivedLife {
   readonly steps: number
   readonly lives: number
   readonly effects: number
-  /** How often each thing happened that a life need not meet. `holes`: files that a loss of power left with sectors never written. */
+  /** How often each thing happened that a life need not meet. `holes`: files that a loss of power left with sectors never written; `policies`: how often
+   * somebody wrote others. */
   readonly met: Readonly<Record<string, number>>
 }
 
+/** What a look at the policies is made of. */
+const READS: ReadonlySet<string> = new Set(['open', 'read', 'list', 'lstat'])
 /** A life that has not become quiet by then hangs. */
 const STEPS_MAX = 40_000
 const GOVERNED = `${PROJECT}/.symbiont/governed`
@@ -89,6 +93,7 @@ class LifeRun {
     const laws = lawsOf({
       project: PROJECT,
       allows,
+      mayReadStale: troubles.some(({ on, how }) => READS.has(on) && how !== 'slow'),
       needsApproval,
       requestOf: (token) => token.split('/')[0] ?? null,
       bootMayFail: (code) =>
@@ -105,7 +110,11 @@ class LifeRun {
     })
     this.#due = events.flatMap((event) => ('at' in event ? [event] : [])).toSorted((left, right) => left.at - right.at)
     layOut(machine.disk)
-    machine.disk.onCut = () => this.#processes.crash('power')
+    writePolicies(machine.disk, 'ordinary')
+    // whoever waits for the last process to end would wait for ever; the operation fails then
+    machine.disk.onCut = () => {
+      if (!this.#over) this.#processes.crash('power')
+    }
   }
 
   async run(): Promise<LivedLife> {
@@ -128,7 +137,10 @@ class LifeRun {
       steps: this.#machine.turns.taken,
       lives: this.#processes.count,
       effects: this.#observer.seen.filter(({ kind }) => kind === 'EffectBegan').length,
-      met: { holes: this.#machine.disk.holed },
+      met: {
+        holes: this.#machine.disk.holed,
+        policies: this.#observer.seen.filter(({ kind }) => kind === 'PoliciesWritten').length,
+      },
     }
   }
 
@@ -225,6 +237,10 @@ class LifeRun {
       case 'wall':
         this.#observer.note(`somebody sets the clock: ${event.ms} ms`)
         this.#machine.wall.offsetMs += event.ms
+        break
+      case 'policies':
+        writePolicies(this.#machine.disk, event.policies)
+        this.#observer.see({ kind: 'PoliciesWritten', policies: event.policies, usable: isUsable(event.policies) })
         break
       case 'suspend':
         this.#observer.note(`the machine sleeps for ${event.ms} ms`)

@@ -6,6 +6,7 @@
 import type { Chance } from '../chance.ts'
 import { chanceOf } from '../chance.ts'
 import type { DiskOperation, DiskTrouble } from '../machine/trouble.ts'
+import type { PolicyText } from './policies.ts'
 
 export interface Plan {
   readonly seed: number
@@ -20,6 +21,7 @@ export type PlannedEvent =
   | { readonly kind: 'stop'; readonly at: number; readonly drainMs: number }
   | { readonly kind: 'wall'; readonly at: number; readonly ms: number }
   | { readonly kind: 'suspend'; readonly at: number; readonly ms: number }
+  | { readonly kind: 'policies'; readonly at: number; readonly policies: PolicyText }
   | { readonly kind: 'disk'; readonly trouble: DiskTrouble }
 
 /** `request` is a number; the same number is the same id and the same content. */
@@ -71,7 +73,25 @@ export function planOf(seed: number): Plan {
     events.push({ kind: 'disk', trouble: troubleOf(chance) })
   const cuts = chanceOf(seed, 'cuts')
   if (cuts.happens(0.25)) events.push({ kind: 'disk', trouble: cutOf(cuts) })
+  policyChanges(events, chanceOf(seed, 'policies'), busy)
   return { seed, events }
+}
+
+const POLICIES: readonly PolicyText[] = [
+  'ordinary',
+  'strict',
+  'strict',
+  'strict',
+  'lifted',
+  'broken',
+  'broken',
+  'removed',
+  'emptied',
+]
+
+function policyChanges(events: PlannedEvent[], chance: Chance, busy: number): void {
+  for (let left = chance.pick([0, 0, 0, 1, 2, 3]); left > 0; left -= 1)
+    events.push({ kind: 'policies', at: chance.between(1, busy), policies: chance.pick(POLICIES) })
 }
 
 function chatSteps(events: PlannedEvent[], chance: Chance, client: number, first: number): number {

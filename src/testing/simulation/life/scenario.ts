@@ -1,9 +1,6 @@
 /**
- * The project of every simulated life: its tools, its policies as Cedar text, and what they mean as a plain function, so
- * that a law need not ask the engine that it judges.
+ * The project of every simulated life: its tools and its agent. Its policies are beside it.
  */
-import type { JsonObject } from '../../../core/index.ts'
-import { LEAST_PRIVILEGE_POLICY } from '../../least-privilege.ts'
 import type { SimDisk } from '../machine/disk.ts'
 
 export const PROJECT = '/srv/project'
@@ -19,32 +16,14 @@ export const HELD_TOOLS: readonly string[] = ['wire']
 /** More than this may not be charged. */
 export const AMOUNT_MAX = 100
 
-const POLICY = `permit (
-  principal,
-  action in [Action::"tool_call::charge", Action::"tool_call::notify", Action::"tool_call::wire", Action::"delegate::${AGENT}"],
-  resource
-);
-permit (principal, action == Action::"tool_call::http_request", resource);
-forbid (principal, action == Action::"tool_call::charge", resource)
-when { context.invocation.arguments.amount > ${AMOUNT_MAX} };
-forbid (principal, action == Action::"tool_call::erase", resource);
-`
-
 const AGENT_SOURCE = `agent ${AGENT} {
 }
 `
-
-export function allows(tool: string, args: JsonObject): boolean {
-  if (tool === 'charge') return Number(args.amount) <= AMOUNT_MAX
-  return tool === 'notify' || tool === 'wire' || tool === 'http_request'
-}
 
 export function needsApproval(tool: string): boolean {
   return HELD_TOOLS.includes(tool)
 }
 
 export function layOut(disk: SimDisk): void {
-  disk.put(`${PROJECT}/policies/default.cedar`, LEAST_PRIVILEGE_POLICY)
-  disk.put(`${PROJECT}/policies/tools.cedar`, POLICY)
   disk.put(`${PROJECT}/agents/${AGENT}.symbi`, AGENT_SOURCE)
 }

@@ -76,9 +76,10 @@ export class DiskSteps {
   /** One use that is one step. */
   async perform<T>(owner: Owner, operation: DiskOperation, path: string, work: Work<T>): Promise<T> {
     const { slowMs, trouble } = this.use(owner, operation)
-    return await this.take(owner, `${operation} ${path}`, slowMs, () => {
+    return await this.take<T | Promise<T>>(owner, `${operation} ${path}`, slowMs, () => {
       if (trouble === null) return work.does()
       if (trouble.how === 'power') this.cutPower()
+      if (!owner.alive) return new Promise<T>(() => undefined)
       if (trouble.how === 'late') (work.late ?? work.does)()
       else work.fails?.()
       throw troubleAnswer(trouble)

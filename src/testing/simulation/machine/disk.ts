@@ -77,9 +77,10 @@ export class SimDisk implements DiskView {
     this.#tree.put(path, typeof bytes === 'string' ? Buffer.from(bytes) : bytes, mode)
   }
 
-  /** A person removes a name: gone at once. */
+  /** A person removes a name: gone at once, and for good. */
   remove(path: string): void {
     this.#tree.unlink(path)
+    this.#tree.folder(path.slice(0, path.lastIndexOf('/')) || '/').syncTo(this.#tree.changes)
   }
 
   /**

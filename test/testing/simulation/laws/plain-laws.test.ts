@@ -1,5 +1,5 @@
 /** The laws that need no disk: policy, what is let go, and what breaks. */
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Scenario } from '../../../../src/testing/simulation/laws/law.ts'
 import type { Seen } from '../../../../src/testing/simulation/laws/seen.ts'
 import { ToldLife } from '../../../support/told-life.ts'
@@ -26,14 +26,41 @@ test('an effect that policy forbids is found, by its tool and its arguments', ()
   expect(complaintsAbout(fine, { allows }).get('policy is obeyed')).toBeUndefined()
 })
 
-test('what policy says counts in the moment of the effect', () => {
-  let permitted = true
-  const life = new ToldLife({ allows: () => permitted })
-  life.see(effect)
-  expect(life.complaints.get('policy is obeyed')).toBeUndefined()
-  permitted = false
-  life.see({ ...effect, effect: 2 })
-  expect(life.complaints.get('policy is obeyed')).toContain('policy forbids')
+describe('policies that change', () => {
+  const allows: Scenario['allows'] = (_tool, _args, policies) => policies === null
+  const asked = { kind: 'Asked', client: 'a', surface: 'mcp', id: null, request: 't', token: 't' } as const
+  const forbidden = { kind: 'PoliciesWritten', policies: 'strict', usable: true } as const
+  const broken = { kind: 'PoliciesWritten', policies: 'broken', usable: false } as const
+  const crashed = { kind: 'Crashed', life: 1, how: 'kill' } as const
+
+  test.each<[string, boolean, readonly Seen[]]>([
+    ['a call that was forbidden after it was asked for', true, [asked, forbidden]],
+    ['a call that was asked for after it was forbidden', false, [forbidden, asked]],
+    ['a call that was asked for again after it was forbidden', false, [asked, forbidden, asked]],
+    ['a call under broken policies, when better ones were in force', true, [broken, asked]],
+    ['a call under broken policies, when those before forbade it', false, [crashed, forbidden, crashed, broken, asked]],
+    ['a call in a process that began under broken policies', false, [broken, crashed, asked]],
+    ['a call of a process that ended before it was forbidden', false, [asked, crashed, forbidden, crashed, asked]],
+    ['a call of a model that was asked before it was forbidden', true, [inference(), forbidden]],
+    ['a call of a model that was asked after it was forbidden', false, [forbidden, inference()]],
+  ])('%s: allowed is %s', (_what, fine, story) => {
+    const life = new ToldLife({ allows })
+    for (const seen of story) life.see(seen)
+    life.see({ ...effect, token: story.includes(asked) ? 't' : 'r1/1/0' })
+    expect(life.complaints.get('policy is obeyed') === undefined).toBe(fine)
+  })
+
+  test('a disk that could not be read may have left the policies of the process as they were', () => {
+    const life = new ToldLife({ allows, mayReadStale: true })
+    for (const seen of [forbidden, asked, effect]) life.see(seen)
+    expect(life.complaints.get('policy is obeyed')).toBeUndefined()
+    for (const seen of [crashed, { ...effect, effect: 2 }]) life.see(seen)
+    expect(life.complaints.get('policy is obeyed')).toContain('policy forbids')
+  })
+
+  function inference(): Seen {
+    return { kind: 'InferenceBegan', life: 1, inference: 1, subject: 'r1' }
+  }
 })
 
 test('a process that ends and still holds something is found', () => {

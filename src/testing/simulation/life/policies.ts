@@ -1,0 +1,61 @@
+/** The policies that somebody may write while a life goes on: as files, and what they mean as a plain function. */
+import type { JsonObject } from '../../../core/index.ts'
+import { LEAST_PRIVILEGE_POLICY } from '../../least-privilege.ts'
+import type { SimDisk } from '../machine/disk.ts'
+import { AGENT, AMOUNT_MAX, PROJECT } from './scenario.ts'
+
+/** `ordinary` is what every life begins with. */
+export type PolicyText = 'ordinary' | 'strict' | 'lifted' | 'broken' | 'removed' | 'emptied'
+
+const DEFAULT = `${PROJECT}/policies/default.cedar`
+const TOOLS = `${PROJECT}/policies/tools.cedar`
+
+const permitTools = `permit (
+  principal,
+  action in [Action::"tool_call::charge", Action::"tool_call::notify", Action::"tool_call::wire", Action::"delegate::${AGENT}"],
+  resource
+);
+permit (principal, action == Action::"tool_call::http_request", resource);
+`
+const forbid = (tool: string): string => `forbid (principal, action == Action::"tool_call::${tool}", resource);\n`
+const atMost = `forbid (principal, action == Action::"tool_call::charge", resource)
+when { context.invocation.arguments.amount > ${AMOUNT_MAX} };
+`
+
+/** What `tools.cedar` says; null: it is not there. */
+const TEXTS: Readonly<Record<PolicyText, string | null>> = {
+  ordinary: `${permitTools}${atMost}${forbid('erase')}`,
+  strict: `${permitTools}${forbid('charge')}${forbid('wire')}${forbid('http_request')}${forbid('erase')}`,
+  lifted: `${permitTools}${forbid('erase')}`,
+  broken: `${permitTools}forbid (principal, action == `,
+  removed: null,
+  emptied: null,
+}
+
+/** Broken text is no policy; everything else is, also when there is none. */
+export function isUsable(policies: PolicyText): boolean {
+  return policies !== 'broken'
+}
+
+export function allows(tool: string, args: JsonObject, policies: string | null): boolean {
+  switch (policies ?? 'ordinary') {
+    case 'ordinary':
+      return tool === 'charge' ? Number(args.amount) <= AMOUNT_MAX : ['notify', 'wire', 'http_request'].includes(tool)
+    case 'lifted':
+      return ['charge', 'notify', 'wire', 'http_request'].includes(tool)
+    case 'strict':
+      return tool === 'notify'
+    default:
+      return false
+  }
+}
+
+export function writePolicies(disk: SimDisk, policies: PolicyText): void {
+  set(disk, DEFAULT, policies === 'emptied' ? null : LEAST_PRIVILEGE_POLICY)
+  set(disk, TOOLS, TEXTS[policies])
+}
+
+function set(disk: SimDisk, path: string, text: string | null): void {
+  if (text !== null) disk.put(path, text)
+  else if (disk.visible(path) !== null) disk.remove(path)
+}
