@@ -111,7 +111,7 @@ class LifeRun {
     this.#due = events.flatMap((event) => ('at' in event ? [event] : [])).toSorted((left, right) => left.at - right.at)
     layOut(machine.disk)
     writePolicies(machine.disk, 'ordinary')
-    // whoever waits for the last process to end would wait for ever; the operation fails then
+    // whoever waits for the last process to end would wait for ever, so then it does not fail
     machine.disk.onCut = () => {
       if (!this.#over) this.#processes.crash('power')
     }

@@ -78,8 +78,10 @@ export class DiskSteps {
     const { slowMs, trouble } = this.use(owner, operation)
     return await this.take<T | Promise<T>>(owner, `${operation} ${path}`, slowMs, () => {
       if (trouble === null) return work.does()
-      if (trouble.how === 'power') this.cutPower()
-      if (!owner.alive) return new Promise<T>(() => undefined)
+      if (trouble.how === 'power') {
+        this.cutPower()
+        return owner.alive ? work.does() : new Promise<T>(() => undefined)
+      }
       if (trouble.how === 'late') (work.late ?? work.does)()
       else work.fails?.()
       throw troubleAnswer(trouble)

@@ -115,7 +115,7 @@ export class SimOpenFile implements OpenFile {
     }
     await steps.take(owner, `append ${path}`, slowMs, () => {
       tree.append(inode, bytes.subarray(before, reached))
-      if (trouble !== null) throw troubleAnswer(trouble)
+      if (trouble !== null && !cut) throw troubleAnswer(trouble)
       if (this.#synced && chance.happens(0.5)) inode.syncTo(inode.size)
     })
   }
