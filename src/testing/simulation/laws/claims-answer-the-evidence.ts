@@ -11,19 +11,21 @@ import type { ClientAnswer, Seen, Surface } from './seen.ts'
 export function claimsAnswerTheEvidence(reader: EvidenceReader, { requestOf }: Pick<Scenario, 'requestOf'>): Law {
   /** By request, a token of it whose effect began. */
   const begun = new Map<string, string>()
-  /** By surface and id, what a client was told that a claim must stand behind. */
-  const told = new Map<string, string>()
+  /** By surface and id, what a client was told first that a claim must stand behind, and as which event. */
+  const told = new Map<string, { readonly what: string; readonly at: number }>()
+  let count = 0
   return {
     name: 'claims answer the evidence',
     watch: (seen, disk) => {
+      count += 1
       if (seen.kind === 'EffectBegan') begun.set(requestOf(seen.token) ?? '', seen.token)
       if (seen.kind === 'Told' && seen.id !== null && SCOPE_OF[seen.surface] !== null) {
         const { surface, id, answer } = seen
         const key = keyOf(surface, id)
         const before = told.get(key)
-        if (isNotFound(answer) && before !== undefined)
-          return `The id ${id} is not found, and a client had been told ${before}`
-        if (needsClaim(answer)) told.set(key, worded(answer))
+        if (isNotFound(answer) && before !== undefined && before.at <= (seen.askedAt ?? count))
+          return `The id ${id} is not found, and a client had been told ${before.what}`
+        if (needsClaim(answer) && before === undefined) told.set(key, { what: worded(answer), at: count })
         if (answer.kind !== 'Opened') return null
         const { files } = reader.at(seen, disk)
         const there = [...files.keys()].some((path) => path === `${GOVERNED}/${answer.journal}`)
@@ -33,7 +35,7 @@ export function claimsAnswerTheEvidence(reader: EvidenceReader, { requestOf }: P
       const reason = whyWrong(
         seen,
         reader.at(seen, disk),
-        told.get(keyOf(seen.surface, seen.id)),
+        told.get(keyOf(seen.surface, seen.id))?.what,
         begun.get(seen.request),
       )
       return reason === null ? null : `In the end the id ${seen.id} is ${worded(seen.answer)}, and ${reason}`

@@ -24,7 +24,10 @@ export type Seen =
       readonly request: string
       readonly token: string | null
     }
-  /** Reached a client. `token` is that of the call it answers; for `mcp`, whose calls have no id, it says which. */
+  /**
+   * Reached a client. `token` is that of the call it answers; for `mcp`, whose calls have no id, it says which. `askedAt`, of a question
+   * about an id: how many events had been seen when it was asked. It may be answered at once, and the answer arrive late.
+   */
   | {
       readonly kind: 'Told'
       readonly client: string
@@ -32,6 +35,7 @@ export type Seen =
       readonly id: string | null
       readonly answer: ClientAnswer
       readonly token?: string | null
+      readonly askedAt?: number
     }
   /**
    * The request reached the model. `subject` names what its run was asked: the `request` of the `Asked`, and for a delegated run

@@ -14,6 +14,8 @@ export class ChatClient {
   #socket: WebSocket | null = null
   /** Ids that were sent and have no final answer. */
   readonly #open = new Map<string, () => void>()
+  /** By id, when it was asked about over this connection, as far as no answer came. */
+  readonly #asked = new Map<string, number[]>()
 
   constructor(shore: Shore, name: string) {
     this.#shore = shore
@@ -80,6 +82,9 @@ export class ChatClient {
     if (message.type === 'ChatSend') {
       observer.see({ kind: 'Asked', client: this.#name, surface: 'chat', id: message.id, request: label, token: label })
     }
+    if (message.type === 'ChatInspect') {
+      this.#asked.set(message.id, [...(this.#asked.get(message.id) ?? []), observer.seen.length])
+    }
     this.#open.set(message.id, () => undefined)
     await this.#raw(JSON.stringify(message))
   }
@@ -117,7 +122,15 @@ export class ChatClient {
     }
     const answer = answerIn(message)
     if (answer === null) return
-    this.#shore.observer.see({ kind: 'Told', client: this.#name, surface: 'chat', id, answer })
+    const askedAt = answer.kind === 'Opened' ? undefined : this.#asked.get(id ?? '')?.shift()
+    this.#shore.observer.see({
+      kind: 'Told',
+      client: this.#name,
+      surface: 'chat',
+      id,
+      answer,
+      ...(askedAt === undefined ? {} : { askedAt }),
+    })
     if (answer.kind === 'Opened' || id === null) return
     this.#open.get(id)?.()
     this.#open.delete(id)
@@ -126,7 +139,10 @@ export class ChatClient {
 
   /** Nobody answers any more over this connection. */
   #lost(socket: WebSocket): void {
-    if (this.#socket === socket) this.#socket = null
+    if (this.#socket === socket) {
+      this.#socket = null
+      this.#asked.clear()
+    }
     for (const done of this.#open.values()) done()
     this.#open.clear()
   }

@@ -150,6 +150,18 @@ test.each(LIES)('%s is found', async (_, tell, reason) => {
   expect((await life.ended())[LAW]).toContain(reason)
 })
 
+test('an id is rightly not found by who asked before anybody was told, however late the answer arrives', async () => {
+  const asked = (late: number) => {
+    const life = new ToldLife()
+    const { id } = life.chat('r1')
+    const answer = { kind: 'Told', client: 'slow', surface: 'chat', id, answer: NOT_FOUND } as const
+    life.see({ ...answer, askedAt: late })
+    return life.complaints.get(LAW) ?? null
+  }
+  expect(asked(0)).toBeNull()
+  expect(asked(1000)).toContain('had been told Opened')
+})
+
 test('an id of which nothing began is not found, an interrupted one is unresolved, and a torn claim is no fault', async () => {
   const life = new ToldLife()
   settled(life, life.id(), NOT_FOUND)
