@@ -5,6 +5,7 @@
  *
  *     npm run mutants -- --folder dispatch                    all files of src/dispatch
  *     npm run mutants -- --folder journal --file recovery     one file
+ *     npm run mutants -- --folder journal --file verify:80-120   some of its lines
  *
  * What is known from the last run is used again where neither the code nor its tests changed.
  */
@@ -55,9 +56,13 @@ const PARTS = {
     {
       name: 'verify',
       files: ['verify', 'record', 'signatures'],
-      tests: ['verify-mangled', 'visit', 'verify'].map((name) => `test/journal/${name}`),
+      tests: ['verify-forms', 'visit', 'manglings', 'verify'].map((name) => `test/journal/${name}`),
     },
-    { name: 'writer', files: ['writer'], tests: ['test/journal/writer'] },
+    {
+      name: 'writer',
+      files: ['writer', 'sealer', 'blank-lines'],
+      tests: ['closing', 'sealer', 'writer'].map((name) => `test/journal/${name}`),
+    },
   ],
 }
 
@@ -76,7 +81,8 @@ await whenProgram(import.meta, () => {
   /** @type {import('./mutants/listing.mjs').Report['files']} */
   const files = {}
   for (const part of parts) {
-    const asked = part.files.includes('**/*') ? wanted : part.files.filter((file) => wanted.includes(file))
+    const all = part.files.includes('**/*')
+    const asked = wanted.filter((file) => all || part.files.includes(file.replace(/:.*/, '')))
     if (wanted.length > 0 && asked.length === 0) continue
     Object.assign(files, runPart(values.folder, asked.length === 0 ? part : { ...part, files: asked }).files)
   }
@@ -92,7 +98,7 @@ function runPart(folder, { name, files, tests }) {
   const report = join(HOME, `${name}.json`)
   rmSync(report, { force: true })
   const settings = join(HOME, `${name}.settings.json`)
-  const mutate = files.map((file) => `src/${folder}/${file}.ts`)
+  const mutate = files.map((file) => `src/${folder}/${file.replace(/(?=:)|$/, '.ts')}`)
   writeFileSync(settings, JSON.stringify(settingsFor(name, mutate)))
   const done = spawnSync(
     process.execPath,
