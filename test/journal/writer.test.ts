@@ -22,7 +22,7 @@ import {
   verifyRun,
   verifyRunPrefix,
 } from '../../src/journal/index.ts'
-import { JOURNAL_BYTES_MAX, LINE_BYTES_MAX } from '../../src/journal/record.ts'
+import { LINE_BYTES_MAX } from '../../src/journal/record.ts'
 import { parsePublicKey } from '../../src/keys/index.ts'
 import { nodeWorld, type World } from '../../src/world/index.ts'
 import { type DiskOperation, faultyWorld, gate } from '../support/faulty-world.ts'
@@ -606,21 +606,23 @@ describe('the limits', () => {
   })
 
   test('a journal grows to 64 MiB and not one byte further; what it holds verifies', async () => {
+    const bytesMax = 64 * 1024 * 1024
     await using journal = await fresh()
-    const line = entry(output('y'.repeat(LINE_BYTES_MAX - 1024)))
-    for (let count = 0; count < 4; count += 1) await journal.append(Array.from({ length: 15 }, () => line))
-    for (;;) {
-      const before = bytesOf(journal)
-      const failure = await journal.append([line]).then(
-        () => null,
-        (error: unknown) => error,
-      )
-      if (failure === null) continue
-      expect(failure).toMatchObject({ code: 'JOURNAL_LIMIT', hint: expect.stringContaining('new run') })
-      expect(bytesOf(journal)).toBe(before)
-      expect(before).toBeLessThanOrEqual(JOURNAL_BYTES_MAX)
-      break
+    const long = LINE_BYTES_MAX - 1024
+    const lines = Array.from({ length: 15 }, () => entry(output('y'.repeat(long))))
+    for (let count = 0; count < 4; count += 1) await journal.append(lines)
+    const before = bytesOf(journal)
+    await journal.append(lines.slice(0, 1))
+    const lineBytes = bytesOf(journal) - before
+    for (let left = bytesMax - bytesOf(journal); left > 0; left = bytesMax - bytesOf(journal)) {
+      await journal.append([entry(output('y'.repeat(long - Math.max(0, lineBytes - left))))])
     }
+    expect(bytesOf(journal)).toBe(bytesMax)
+    await expect(journal.append([entry(output(''))])).rejects.toMatchObject({
+      code: 'JOURNAL_LIMIT',
+      hint: expect.stringContaining('new run'),
+    })
+    expect(bytesOf(journal)).toBe(bytesMax)
     await expect(journal.append([entry(terminated)])).rejects.toMatchObject({ code: 'JOURNAL_FAILED' })
     expect((await entriesOf(journal)).length).toBe(journal.nextSequence)
   })
