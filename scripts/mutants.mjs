@@ -61,7 +61,7 @@ const PARTS = {
     {
       name: 'verify',
       files: ['verify'],
-      tests: ['verify-forms', 'visit', 'verify'].map((name) => `test/journal/${name}`),
+      tests: ['verify-forms', 'visit', 'verify-steps', 'verify'].map((name) => `test/journal/${name}`),
     },
     {
       name: 'writer',
