@@ -66,7 +66,7 @@ const PARTS = {
     {
       name: 'writer',
       files: ['writer', 'sealer', 'blank-lines'],
-      tests: ['closing', 'sealer', 'writer'].map((name) => `test/journal/${name}`),
+      tests: ['closing', 'sealer-steps', 'sealer', 'writer'].map((name) => `test/journal/${name}`),
     },
   ],
 }

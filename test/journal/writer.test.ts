@@ -233,6 +233,45 @@ describe('appending', () => {
     expect(await entriesOf(journal)).toHaveLength(1000)
   })
 
+  test('joins up to 128 waiting records, and one list more is the next write', async () => {
+    const beforeSync = gate()
+    const faulty = faultyWorld(world, [{ on: 'syncData', gate: beforeSync }])
+    await using journal = await fresh(faulty)
+    const first = journal.append([entry(started)])
+    await beforeSync.reached
+    const told: number[] = []
+    const lists = [127, 50, 128, 1, 1].map((length, index) =>
+      journal.append(Array.from({ length }, () => entry(output(`${index}`)))).then(() => {
+        told.push(journal.nextSequence)
+      }),
+    )
+    beforeSync.open()
+    await Promise.all([first, ...lists])
+    expect(told).toEqual([178, 178, 306, 308, 308])
+    expect(count(faulty, journal, 'syncData')).toBe(4)
+  })
+
+  test('lets others go first after 127 records of a list, and after every 128 more', async () => {
+    const turns: (() => void)[] = []
+    const turn = (): Promise<void> => new Promise((resolve) => void turns.push(resolve))
+    const faulty = faultyWorld({ ...world, clock: { ...world.clock, yield: turn } })
+    await using journal = await fresh(faulty)
+    const list = (length: number): readonly ReturnType<typeof entry>[] =>
+      Array.from({ length }, () => entry(output('one of many')))
+    await journal.append(list(127))
+    expect(turns).toHaveLength(0)
+    const appended = journal.append(list(300))
+    for (const expected of [1, 2]) {
+      await world.clock.yield()
+      expect(turns).toHaveLength(expected)
+      expect(count(faulty, journal, 'append')).toBe(1)
+      turns.at(-1)?.()
+    }
+    await appended
+    expect(turns).toHaveLength(2)
+    expect(await entriesOf(journal)).toHaveLength(427)
+  })
+
   test('a list that comes at any moment around the end of a write is written too', async () => {
     await using journal = await fresh()
     for (let hops = 0; hops < 40; hops += 1) {
