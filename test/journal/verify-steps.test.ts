@@ -11,7 +11,7 @@ import { type FileFacts, nodeWorld, type SideThread, type World } from '../../sr
 import { faultyWorld, gate } from '../support/faulty-world.ts'
 import { madeKey, makeLines, OUTPUT, sha256, signedLine } from '../support/journal-maker.ts'
 import { scratch } from '../support/scratch.ts'
-import { runId } from './entries.ts'
+import { otherRunId, runId } from './entries.ts'
 
 const world = nodeWorld()
 const disk = scratch()
@@ -20,6 +20,13 @@ const publicKey = parsePublicKey(key.publicHex)
 const long = makeLines({ key, events: Array.from({ length: 400 }, (_, at) => OUTPUT(`${at} xxx`)) })
 const bytes = Buffer.concat(long)
 const here = { threads: 1 }
+
+/** What it would have checked is checked here. */
+const neverUp: SideThread = {
+  ready: Promise.resolve(false),
+  ask: () => Promise.resolve(null),
+  stop: () => Promise.resolve(),
+}
 
 function file(content: Uint8Array): string {
   const path = disk.path('journal.jsonl')
@@ -95,6 +102,27 @@ describe('a journal is read in blocks', () => {
   })
 })
 
+test.each([0, 3, 127, 128, 203])('a line that is no record is told by its number: %i', async (at) => {
+  const lines = [...long]
+  lines[at] = Buffer.from('{}\n')
+  await expect(verify(world, file(Buffer.concat(lines)), publicKey, here)).rejects.toMatchObject({
+    message: expect.stringContaining(`record ${at} of the journal: it is not one payload`),
+  })
+})
+
+test('where threads may still be checking what was read, nothing of it is shown', async () => {
+  const events = Array.from({ length: 1500 }, (_, at) => OUTPUT(`${at} xxx`))
+  const lines = makeLines({ key, events })
+  lines[700] = Buffer.from(String(lines[700]).replace('xxx', 'yyy'))
+  const on: World = { ...world, threads: { spare: 1, start: () => neverUp } }
+  const shown: number[] = []
+  const visit = (entries: readonly Entry[]): void => void shown.push(...entries.map(({ sequence }) => sequence))
+  await expect(visitRunPrefix(on, file(Buffer.concat(lines)), publicKey, runId, visit)).rejects.toMatchObject({
+    facts: { record: 700 },
+  })
+  expect(shown).toEqual(Array.from({ length: 256 }, (_, at) => at)) // of three more blocks the answers were still out
+})
+
 describe('of a record that is bad in two ways', () => {
   test.each([
     ['its shape', (line: string) => line.replace('"version":2', '"version":3')],
@@ -125,7 +153,7 @@ test('threads are started for the records that seem to be left behind the first 
     let count = 0
     const start = (): SideThread => {
       count += 1
-      return { ready: Promise.resolve(false), ask: () => Promise.resolve(null), stop: () => Promise.resolve() }
+      return neverUp
     }
     const events = Array.from({ length: records }, () => OUTPUT('the same'))
     const on: World = { ...world, threads: { spare: 7, start } }
@@ -146,7 +174,13 @@ describe('what is refused is told', () => {
     await expect(verify(world, file(content), publicKey, here)).rejects.toMatchObject(refused(found))
   })
 
-  test('for a folder, a link and a socket', async () => {
+  test('for a whole journal of another run', async () => {
+    await expect(verifyRun(world, file(bytes), publicKey, otherRunId, here)).rejects.toMatchObject(
+      refused('record 0 belongs to another run'),
+    )
+  })
+
+  test('for a folder and a socket', async () => {
     await expect(verify(world, disk.folder(), publicKey)).rejects.toMatchObject(refused('it is a directory'))
     const folder = mkdtempSync(join(tmpdir(), 's-')) // a socket's name has to be short
     const server = createServer()
@@ -184,8 +218,8 @@ describe('what is refused is told', () => {
   })
 })
 
-/** Each look at a file is changed; `look` counts from 1. */
-function withFacts(change: (facts: FileFacts, look: number) => FileFacts): World {
+/** Each look at a file is changed, and what is read of it; `look` counts from 1. */
+function withFacts(change: (facts: FileFacts, look: number) => FileFacts, unread = 0): World {
   return {
     ...world,
     files: {
@@ -199,7 +233,7 @@ function withFacts(change: (facts: FileFacts, look: number) => FileFacts): World
               look += 1
               return change(await opened.facts(), look)
             },
-            read: (position: number, length: number) => opened.read(position, length),
+            read: (position: number, length: number) => opened.read(position, length - unread),
             [Symbol.asyncDispose]: () => opened.close(),
           }
         )
@@ -225,6 +259,12 @@ describe('a file has changed', () => {
     const on = withFacts((facts, look) => (look === 3 ? { ...facts, ...change(facts) } : facts))
     await expect(verifyRun(on, file(Buffer.from('x\n')), publicKey, runId)).rejects.toMatchObject(changing)
     expect(await verifyRun(on, file(bytes), publicKey, runId)).toHaveLength(400)
+  })
+
+  test('when less of it can be read than it holds, whatever the looks say', async () => {
+    const lines = Buffer.concat(long.slice(0, 2))
+    const on = withFacts((facts) => facts, long[1]?.length)
+    await expect(verifyRun(on, file(lines), publicKey, runId)).rejects.toMatchObject(changing)
   })
 
   test('and a fault that is no refusal stays what it is', async () => {
