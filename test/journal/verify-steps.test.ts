@@ -165,6 +165,7 @@ test('threads are started for the records that seem to be left behind the first 
 describe('what is refused is told', () => {
   test.each<[string, Buffer, string]>([
     ['an empty file', Buffer.alloc(0), 'it holds no complete record'],
+    ['one byte behind the last line', Buffer.concat([bytes, Buffer.from('x')]), 'its last line is not finished'],
     [
       'a last line that is not finished',
       Buffer.concat([bytes, Buffer.from('12345')]),
@@ -204,8 +205,11 @@ describe('what is refused is told', () => {
       refused(`it holds ${most + 1} bytes and ${most} are allowed`),
     )
     await expect(readEvidence(sized(most), file(bytes))).rejects.toMatchObject({ code: 'EVIDENCE_CHANGING' })
-    const full = new Uint8Array(most)
+    const full = new Uint8Array(most + 1)
     await expect(verifyPrefixBytes(world, full, publicKey, runId)).rejects.toMatchObject(
+      refused(`it holds ${most + 1}`),
+    )
+    await expect(verifyPrefixBytes(world, full.subarray(1), publicKey, runId)).rejects.toMatchObject(
       refused('its last line is longer'),
     )
   })
