@@ -45,7 +45,6 @@ export const SIGNED_PLACES = {
   payloadFromStart: HEAD.length,
   payloadFromEnd: FRAME_BYTES - HEAD.length,
   signatureFromEnd: SIGNATURE_CHARS + TAIL.length,
-  signatureChars: SIGNATURE_CHARS,
   hashFromPayloadEnd: AFTER_HASH.length + GENESIS.length,
 } as const
 
