@@ -64,10 +64,11 @@ const PARTS = {
       tests: ['verify-forms', 'visit', 'verify-steps', 'verify'].map((name) => `test/journal/${name}`),
     },
     {
-      name: 'writer',
-      files: ['writer', 'sealer', 'blank-lines'],
-      tests: ['closing', 'sealer-steps', 'sealer', 'writer'].map((name) => `test/journal/${name}`),
+      name: 'sealer',
+      files: ['sealer', 'blank-lines'],
+      tests: ['sealer-steps', 'sealer'].map((name) => `test/journal/${name}`),
     },
+    { name: 'writer', files: ['writer'], tests: ['closing', 'writer'].map((name) => `test/journal/${name}`) },
   ],
 }
 
