@@ -3,6 +3,7 @@ import { defineConfig } from 'vitest/config'
 import { BaseSequencer } from 'vitest/node'
 
 const tests = (process.env.SYMBI_MUTANTS_TESTS ?? '').split(' ')
+const testTimeout = Number(process.env.SYMBI_MUTANTS_TEST_MS)
 
 /** In the order of the list: the first failure ends the run of a mutant, so quick files go first. */
 class AsListed extends BaseSequencer {
@@ -20,7 +21,7 @@ class AsListed extends BaseSequencer {
 // biome-ignore lint/style/noDefaultExport: vitest loads its settings by the default export
 export default defineConfig({
   test: {
-    testTimeout: 20_000,
+    testTimeout,
     hookTimeout: 20_000,
     maxWorkers: 1,
     include: tests,

@@ -6,10 +6,11 @@ import { scratch } from '../support/scratch.ts'
 import { entry, principal, started } from './entries.ts'
 
 const disk = scratch()
+const world = nodeWorld()
 
 test('a journal is closed when its scope ends, and the scope waits for that', async () => {
   const closing = gate()
-  const faulty = faultyWorld(nodeWorld(), [{ on: 'close', path: '.jsonl', gate: closing }])
+  const faulty = faultyWorld(world, [{ on: 'close', path: '.jsonl', gate: closing }])
   let left = false
   const scope = (async () => {
     await using journal = await createJournal(faulty, { directory: disk.folder(), principal })
@@ -18,6 +19,7 @@ test('a journal is closed when its scope ends, and the scope waits for that', as
     left = true
   })
   await closing.reached
+  await world.clock.yield()
   expect(left).toBe(false)
   closing.open()
   await scope
