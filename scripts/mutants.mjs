@@ -32,7 +32,7 @@ const HOME = join(ROOT, '.cache', 'mutants')
  * @typedef {{ readonly name: string, readonly files: readonly string[], readonly tests: readonly string[], readonly testMs?: number }} Part
  * @type {Readonly<Record<string, readonly Part[]>>}
  */
-const PARTS = {
+export const PARTS = {
   dispatch: [{ name: 'dispatch', files: ['**/*'], tests: ['test/dispatch/*'] }],
   journal: [
     {
@@ -85,8 +85,15 @@ await whenProgram(import.meta, () => {
       exit: MISUSED,
     })
   }
-  installStryker()
   const wanted = values.file ?? []
+  for (const file of wanted.map((name) => name.replace(/:.*/, ''))) {
+    if (existsSync(join(ROOT, 'src', values.folder, `${file}.ts`))) continue
+    throw new Stop(`Cannot change "${file}": src/${values.folder} has no such file`, {
+      hint: 'Name it without its ending, with lines if need be: --file verify:80-120',
+      exit: MISUSED,
+    })
+  }
+  installStryker()
   /** @type {import('./mutants/listing.mjs').Report['files']} */
   const files = {}
   for (const part of parts) {

@@ -33,3 +33,9 @@ test('sim.mjs ends its answer to a program with the sum', { timeout: 60_000 }, (
   expect(code).toBe(0)
   expect(JSON.parse(said)).toMatchObject({ from: 1, lives: 2, broken: 0 })
 })
+
+test('mutants.mjs names a file that is not there, instead of an empty table', () => {
+  const { code, said, complaint } = run('mutants.mjs', '--folder', 'journal', '--file', 'verifier:3-4')
+  expect({ code, said }).toEqual({ code: 64, said: '' })
+  expect(complaint).toMatch(/^Cannot change "verifier": src\/journal has no such file\nhint: /)
+})

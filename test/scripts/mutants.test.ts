@@ -1,5 +1,9 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { listingOf } from '../../scripts/mutants/listing.mjs'
+import { PARTS } from '../../scripts/mutants.mjs'
+import { ROOT } from '../../scripts/steps.mjs'
 
 const SOURCE = 'const a = 1\nif (a > 1) {\n  throw new Error()\n}\n'
 const mutant = (
@@ -32,4 +36,11 @@ test('the listing counts each file, calls noticed what failed in any way, and qu
     'src/a.ts:2:12 NoCoverage OneMore: { throw new Error() } -> {}',
     '',
   ])
+})
+
+test('every file of the journal is judged by some tests, and every file and test that is named is there', () => {
+  const parts = PARTS.journal ?? []
+  const inFolder = readdirSync(join(ROOT, 'src', 'journal')).map((name) => name.replace('.ts', ''))
+  expect(parts.flatMap(({ files }) => files).toSorted()).toEqual(inFolder.filter((name) => name !== 'index').toSorted())
+  expect(parts.flatMap(({ tests }) => tests).filter((name) => !existsSync(join(ROOT, `${name}.test.ts`)))).toEqual([])
 })
