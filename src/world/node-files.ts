@@ -9,6 +9,7 @@ import * as fs from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { Fault } from '../core/index.ts'
 import { errnoOf, toFault, tooLong } from './file-faults.ts'
+import { makeFolder } from './make-folder.ts'
 import { openPlace } from './node-places.ts'
 import type { FileFacts, FileKind, Files, OpenFile } from './world.ts'
 
@@ -29,7 +30,7 @@ export function nodeFiles(): Files {
       const stats = await absentAsNull(fs.lstat(path, { bigint: true }))
       return stats === null ? null : factsOf(stats)
     },
-    mkdir: async (path, mode) => void (await told(fs.mkdir(path, { recursive: true, mode }))),
+    mkdir: (path, mode) => told(makeFolder(path, mode)),
     list: (path) => absentAsNull(fs.readdir(path)),
     open: async (path, how) => {
       const flags = how === 'read' ? O_RDONLY : how === 'append' ? O_RDWR | O_APPEND : O_RDWR

@@ -319,6 +319,45 @@ describe('names', () => {
     expect(await files.lstat(folder.of('a'))).toMatchObject({ mode: 0o750 })
   })
 
+  test('mkdir() takes a folder behind a link for a folder, and a file or a link to nowhere for none', async () => {
+    await using folder = await temporaryFolder()
+    await mkdir(folder.of('real'))
+    await symlink('real', folder.of('link'))
+    await symlink('nowhere', folder.of('dangling'))
+    await writeFile(folder.of('file'), 'kept')
+    await files.mkdir(folder.of('link'), 0o700)
+    await files.mkdir(folder.of('link', 'a', 'b'), 0o700)
+    expect(await files.lstat(folder.of('real', 'a', 'b'))).toMatchObject({ kind: 'directory' })
+    for (const [name, errno] of [
+      ['file', 'EEXIST'],
+      ['file/below', 'ENOTDIR'],
+      ['file/below/it', 'ENOTDIR'],
+      ['dangling', 'EEXIST'],
+    ] as const) {
+      const fault = await faultOf(files.mkdir(folder.of(name), 0o700))
+      expect(fault, name).toMatchObject({ code: 'STORAGE_FAILED', facts: { errno } })
+    }
+    expect(await readFile(folder.of('file'), 'utf8')).toBe('kept')
+    expect((await readdir(folder.path)).sort()).toEqual(['dangling', 'file', 'link', 'real'])
+  })
+
+  test('eight at once make the same folders', async () => {
+    await using folder = await temporaryFolder()
+    const path = folder.of('a', 'b', 'c', 'd')
+    await Promise.all(Array.from({ length: 8 }, () => files.mkdir(path, 0o700)))
+    expect(await files.lstat(path)).toMatchObject({ kind: 'directory', mode: 0o700 })
+  })
+
+  test.runIf(process.platform === 'linux')(
+    'mkdir() comes to an end where a name is "not there" although its parent is',
+    async () => {
+      for (const path of ['/proc/none', '/proc/none/below', '/proc/self/fd/none/below']) {
+        const fault = await faultOf(files.mkdir(path, 0o700))
+        expect(fault, path).toMatchObject({ code: 'STORAGE_FAILED', facts: { errno: 'ENOENT' } })
+      }
+    },
+  )
+
   test('list() names what is in a folder, and is null without one', async () => {
     await using folder = await temporaryFolder()
     expect(await files.list(folder.path)).toEqual([])
