@@ -9,7 +9,7 @@ import { shapes, type TypeOf } from '../../core/index.ts'
 import type { CedarEngine, CedarName, CedarPolicyJson } from './cedar-engine.ts'
 import { parseSource } from './policy-source.ts'
 import type { Part } from './policy-text.ts'
-import { type Problem, problemAt, problemFault } from './problems.ts'
+import { type Problem, Problems, problemAt, problemFault } from './problems.ts'
 
 /** A policy entry, as in a JSON policy file. A file of Cedar text is one entry, named by its stem. */
 export const policyEntryShape = shapes.object({
@@ -50,19 +50,14 @@ export function compileSet(engine: CedarEngine, entries: readonly PolicyEntry[],
   return Object.freeze({ entries: Object.freeze([...entries]), policies: Object.freeze(policies) })
 }
 
-/** As `compileSet`, with every error instead of the first one. */
+/** As `compileSet`, with the errors of each entry instead of the first one. */
 export function inspectSet(engine: CedarEngine, entries: readonly PolicyEntry[], before = EMPTY_SET): SetInspection {
-  const known = new Map<string, Policy[]>()
-  for (const policy of before.policies) {
-    const siblings = known.get(entryKey(policy.entry))
-    if (siblings === undefined) known.set(entryKey(policy.entry), [policy])
-    else siblings.push(policy)
-  }
+  const known = new Map(byEntry(before.policies).map(([entry, policies]) => [entryKey(entry), policies]))
   const policies: Policy[] = []
   const problems: Problem[] = []
   const entryNames = new Set<string>()
   for (const entry of entries) {
-    if (entryNames.has(entry.name)) problems.push(entryProblem(entry, 0, `the name "${entry.name}" is used twice`))
+    if (entryNames.has(entry.name)) problems.push(usedTwice(entry))
     entryNames.add(entry.name)
     if (!entry.active) continue
     const kept = known.get(entryKey(entry))
@@ -71,25 +66,42 @@ export function inspectSet(engine: CedarEngine, entries: readonly PolicyEntry[],
     problems.push(...compiled.problems)
   }
   const names = new Set<string>()
-  for (const { name, entry, part } of policies) {
-    if (names.has(name)) problems.push(entryProblem(entry, part.start, `the policy name "${name}" is used twice`))
-    names.add(name)
+  for (const [entry, own] of byEntry(policies)) {
+    const found = new Problems(entry.source, 'error')
+    for (const { name, part } of own) {
+      if (names.has(name)) found.add(() => part.start, `the policy name "${name}" is used twice`, NAME_HINT)
+      names.add(name)
+    }
+    problems.push(...found.list(originOf(entry)))
   }
   return { policies, problems }
+}
+
+/** The policies of each entry, in order. */
+export function byEntry(policies: readonly Policy[]): readonly (readonly [PolicyEntry, readonly Policy[]])[] {
+  const groups = new Map<PolicyEntry, Policy[]>()
+  for (const policy of policies) {
+    const siblings = groups.get(policy.entry)
+    if (siblings === undefined) groups.set(policy.entry, [policy])
+    else siblings.push(policy)
+  }
+  return [...groups]
 }
 
 function compileEntry(engine: CedarEngine, entry: PolicyEntry): SetInspection {
   const { policies, problems } = parseSource(engine, entry.source)
   const named: Policy[] = []
-  const found: Problem[] = problems.map((problem) => ({ ...problem, file: originOf(entry) }))
+  const found = new Problems(entry.source, 'error')
   for (const [index, { part, json }] of policies.entries()) {
     const name = json.annotations?.id || (index === 0 ? entry.name : `${entry.name}#${index + 1}`)
     if (Buffer.byteLength(name) > 512 || /\p{Cc}/u.test(name)) {
-      found.push(entryProblem(entry, part.start, 'the name of the policy is longer than 512 bytes or not one line'))
+      const message = 'the name of the policy is longer than 512 bytes or not one line'
+      found.add(() => part.start, message, NAME_HINT)
     }
     named.push({ name, part, json, actions: scopeActions(json), entry })
   }
-  return { policies: named, problems: found }
+  const file = originOf(entry)
+  return { policies: named, problems: [...problems.map((problem) => ({ ...problem, file })), ...found.list(file)] }
 }
 
 function scopeActions({ action }: CedarPolicyJson): readonly CedarName[] | null {
@@ -113,7 +125,9 @@ function entryKey({ name, source, file }: PolicyEntry): string {
   return JSON.stringify([name, source, file ?? null])
 }
 
-function entryProblem(entry: PolicyEntry, index: number, message: string): Problem {
-  const hint = 'Give each policy one short name of its own, by the entry, the file name or an @id("…") annotation'
-  return { ...problemAt(entry.source, index, 'error', message, hint), file: originOf(entry) }
+const NAME_HINT = 'Give each policy one short name of its own, by the entry, the file name or an @id("…") annotation'
+
+function usedTwice(entry: PolicyEntry): Problem {
+  const message = `the name "${entry.name}" is used twice`
+  return { ...problemAt(entry.source, 0, 'error', message, NAME_HINT), file: originOf(entry) }
 }

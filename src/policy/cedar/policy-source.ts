@@ -7,7 +7,7 @@
 import { type Fault, isFault } from '../../core/index.ts'
 import type { CedarEngine, CedarError, CedarPolicyJson } from './cedar-engine.ts'
 import { type Part, readPolicyText } from './policy-text.ts'
-import { indexOfByte, type Problem, problemAt } from './problems.ts'
+import { indexOfByte, type Problem, Problems, problemAt } from './problems.ts'
 
 export interface ParsedSource {
   readonly policies: readonly { readonly part: Part; readonly json: CedarPolicyJson }[]
@@ -21,7 +21,11 @@ export function parseSource(engine: CedarEngine, source: string): ParsedSource {
     return failed([problemAt(source, 0, 'error', 'the text begins with a byte order mark', 'Save it without one')])
   try {
     const whole = engine.split(source)
-    if (whole.kind === 'Errors') return failed(errorsAt(source, 0, whole.errors))
+    if (whole.kind === 'Errors') {
+      const problems = new Problems(source, 'error')
+      addErrors(problems, { text: source, start: 0 }, whole.errors)
+      return failed(problems.list())
+    }
     if (rest.length > 0 || whole.value.policies + whole.value.templates !== parts.length) {
       const place = rest[0]?.start ?? 0
       return failed([problemAt(source, place, 'error', 'the text cannot be split into policies', 'End each with ";"')])
@@ -35,27 +39,26 @@ export function parseSource(engine: CedarEngine, source: string): ParsedSource {
 
 function parseParts(engine: CedarEngine, source: string, parts: readonly Part[]): ParsedSource {
   const policies: { part: Part; json: CedarPolicyJson }[] = []
-  const problems: Problem[] = []
+  const problems = new Problems(source, 'error')
   for (const part of parts) {
     const parsed = engine.parse(part.text)
     if (parsed.kind === 'Parsed') policies.push({ part, json: parsed.value })
-    else problems.push(...errorsAt(source, part.start, parsed.errors))
+    else addErrors(problems, part, parsed.errors)
   }
-  return problems.length > 0 ? failed(problems) : { policies, problems }
+  const found = problems.list()
+  return found.length > 0 ? failed(found) : { policies, problems: [] }
 }
 
 /** Cedar's errors, each at its own place; those that it calls related are errors of the same text. */
-function errorsAt(source: string, start: number, errors: readonly CedarError[]): Problem[] {
-  const found: Problem[] = []
+function addErrors(problems: Problems, part: Pick<Part, 'text' | 'start'>, errors: readonly CedarError[]): void {
   for (const { message, help, sourceLocations, related } of errors) {
     const [place] = sourceLocations ?? []
-    const index = start + (place === undefined ? 0 : indexOfByte(source.slice(start), place.start))
+    const index = (): number => part.start + (place === undefined ? 0 : indexOfByte(part.text, place.start))
     const label = place?.label ? `: ${place.label}` : ''
     const text = message.replace(/^failed to parse policy from string: /, '')
-    found.push(problemAt(source, index, 'error', `${text}${label}`, help))
-    found.push(...errorsAt(source, start, related ?? []))
+    problems.add(index, `${text}${label}`, help)
+    addErrors(problems, part, related ?? [])
   }
-  return found
 }
 
 function failed(problems: readonly Problem[]): ParsedSource {

@@ -30,21 +30,24 @@ export interface Slices<P> {
  * smallest sets, which gain most, have one, and the others share the full set.
  */
 export function sliceByAction<P extends Scoped>(policies: readonly P[], bounds: SliceBounds): Slices<P> {
-  const sets: (readonly P[])[] = [policies.filter(({ actions }) => actions === null)]
+  const { named, always } = byAction(policies)
+  const sets: (readonly P[])[] = [always.map((member) => policies[member] as P)]
   const setOf = new Map<string, number>()
   const bySet = new Map<string, number>()
-  let prepared = (sets[0]?.length ?? 0) + policies.length // the full set may have to be prepared as well
+  let prepared = always.length + policies.length // the full set may have to be prepared as well
   let full: number | null = null
-  for (const { action, members } of smallestFirst(policies)) {
-    const key = members.join()
+  for (const [action, own] of smallestFirst(named)) {
+    const key = own.join() // the others of its set are the same for every action
     let index = bySet.get(key)
     if (index === undefined) {
-      const room = sets.length < bounds.slicesMax - 1 && prepared + members.length <= bounds.policiesMax
+      const count = own.length + always.length
+      const room = sets.length < bounds.slicesMax - 1 && prepared + count <= bounds.policiesMax
       if (room) {
         index = sets.length
         bySet.set(key, index)
-        sets.push(members.map((member) => policies[member] as P))
-        prepared += members.length
+        // a set is put together only where there is room for it: all of them would be every action times every policy
+        sets.push([...own, ...always].sort((a, b) => a - b).map((member) => policies[member] as P))
+        prepared += count
       } else {
         if (full === null) {
           full = sets.length
@@ -58,8 +61,11 @@ export function sliceByAction<P extends Scoped>(policies: readonly P[], bounds: 
   return { sets, setFor: (action) => setOf.get(keyOf(action)) ?? 0 }
 }
 
-/** Every action that a scope names, with the indices of the policies that may match it. */
-function smallestFirst(policies: readonly Scoped[]): { action: string; members: readonly number[] }[] {
+/** The indices of the policies that name each action, and of those that name none. */
+function byAction(policies: readonly Scoped[]): {
+  readonly named: ReadonlyMap<string, ReadonlySet<number>>
+  readonly always: readonly number[]
+} {
   const named = new Map<string, Set<number>>()
   const always: number[] = []
   for (const [index, { actions }] of policies.entries()) {
@@ -71,9 +77,13 @@ function smallestFirst(policies: readonly Scoped[]): { action: string; members: 
       else members.add(index)
     }
   }
+  return { named, always }
+}
+
+function smallestFirst(named: ReadonlyMap<string, ReadonlySet<number>>): (readonly [string, readonly number[]])[] {
   return [...named]
     .sort(([left, a], [right, b]) => a.size - b.size || (left < right ? -1 : 1))
-    .map(([action, own]) => ({ action, members: [...own, ...always].sort((a, b) => a - b) }))
+    .map(([action, own]) => [action, [...own]])
 }
 
 function keyOf({ type, id }: CedarName): string {

@@ -5,8 +5,8 @@
 import type { Fault } from '../../core/index.ts'
 import type { World } from '../../world/index.ts'
 import { type CedarEngine, sharedEngine } from '../cedar/cedar-engine.ts'
-import { inspectSet, originOf, type Policy, type PolicyEntry } from '../cedar/policy-set.ts'
-import { type Problem, problemAt } from '../cedar/problems.ts'
+import { byEntry, inspectSet, originOf, type Policy, type PolicyEntry } from '../cedar/policy-set.ts'
+import { type Problem, Problems, problemAt } from '../cedar/problems.ts'
 import { isPlainName, readPolicyFolder } from '../folder/policy-folder.ts'
 import { guardFor, spellPath, unguardedReads } from './has-guards.ts'
 
@@ -51,7 +51,7 @@ function checkEntries(
   entries: readonly PolicyEntry[],
 ): { policies: readonly Policy[]; problems: readonly Problem[] } {
   const { policies, problems } = inspectSet(engine, entries)
-  const warnings = policies.flatMap(readWarnings)
+  const warnings = byEntry(policies).flatMap(readWarnings)
   const broken = new Set(problems.map(({ file }) => file))
   const filled = new Set(policies.map(({ entry }) => entry))
   for (const entry of entries) {
@@ -64,19 +64,27 @@ function checkEntries(
   return { policies, problems: [...problems, ...warnings] }
 }
 
-function readWarnings(policy: Policy): Problem[] {
-  const { entry, actions, json } = policy
-  return unguardedReads(policy).map((read) => {
+function readWarnings([entry, policies]: readonly [PolicyEntry, readonly Policy[]]): readonly Problem[] {
+  const warnings = new Problems(entry.source, 'warning')
+  for (const policy of policies) addReadWarnings(warnings, policy)
+  return warnings.list(originOf(entry))
+}
+
+function addReadWarnings(warnings: Problems, policy: Policy): void {
+  const { actions, json } = policy
+  const whom = actions === null ? 'every call without it, replies included' : 'every call without it'
+  for (const read of unguardedReads(policy)) {
     const path = spellPath(read.path)
-    const [root] = read.path
-    const whom = actions === null ? 'every call without it, replies included' : 'every call without it'
-    const message =
-      root === 'principal'
-        ? `"${path}" is read, but agents have no attributes: this ${json.effect} fails, and so denies, each time it is asked`
-        : `"${path}" is read without asking whether it is there: this ${json.effect} fails, and so denies, for ${whom}`
-    const hint = root === 'principal' ? 'Compare the principal itself' : `Ask first: ${guardFor(read)}`
-    return { ...problemAt(entry.source, read.start, 'warning', message, hint), file: originOf(entry) }
-  })
+    const isPrincipal = read.path[0] === 'principal'
+    const message = isPrincipal
+      ? `"${path}" is read, but agents have no attributes: this ${json.effect} fails, and so denies, each time it is asked`
+      : `"${path}" is read without asking whether it is there: this ${json.effect} fails, and so denies, for ${whom}`
+    warnings.add(
+      () => read.start,
+      message,
+      isPrincipal ? 'Compare the principal itself' : `Ask first: ${guardFor(read)}`,
+    )
+  }
 }
 
 /** Names of the folders beside the shared files: each is a surface. None for a folder that cannot be read. */

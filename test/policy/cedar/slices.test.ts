@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { CedarEngine, type CedarRequest } from '../../../src/policy/cedar/cedar-engine.ts'
 import { Judge } from '../../../src/policy/cedar/judge.ts'
 import { sliceByAction } from '../../../src/policy/cedar/slices.ts'
@@ -124,4 +124,21 @@ test('actions with the same policies share a slice, and those beyond the bounds 
   const unscoped = Array.from({ length: 100 }, () => ({ actions: null }))
   const costly = sliceByAction([...many, ...unscoped], { slicesMax: 256, policiesMax: 1000 })
   expect(costly.sets.reduce((sum, { length }) => sum + length, 0)).toBeLessThanOrEqual(1000)
+})
+
+test('a set is put together only where there is room for it, however many actions are named', () => {
+  const always = Array.from({ length: 1000 }, () => ({ actions: null }))
+  const named = Array.from({ length: 1000 }, (_, nth) => ({ actions: [{ type: 'Action', id: `a${nth}` }] }))
+  const sort = vi.spyOn(Array.prototype, 'sort')
+  const { sets, setFor } = sliceByAction([...always, ...named], { slicesMax: 256, policiesMax: 16_384 })
+  const sorted = sort.mock.calls.length
+  sort.mockRestore()
+  expect(sorted).toBeLessThanOrEqual(sets.length)
+  expect(sets.slice(1, -1).every((set) => set.length === 1001)).toBe(true)
+  const held = sets.reduce((sum, set) => sum + set.length, 0)
+  expect(held).toBeGreaterThan(16_384 - 1001)
+  expect(held).toBeLessThanOrEqual(16_384)
+  for (const [index, { actions }] of named.entries()) {
+    expect(sets[setFor(actions[0] as (typeof actions)[number])]).toContain(named[index])
+  }
 })
