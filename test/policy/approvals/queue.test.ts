@@ -1,9 +1,11 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { instantOf, timestampOf } from '../../../src/core/index.ts'
 import type { HoldAnswer } from '../../../src/policy/approvals/queue-calls.ts'
 import { testWorld } from '../../../src/testing/index.ts'
 import type { World } from '../../../src/world/index.ts'
+import { faultyWorld } from '../../support/faulty-world.ts'
 import { temporaryFolder } from '../../support/folder.ts'
 import { APPROVE, DENY, type Desk, deskIn, namesIn, OPERATOR, pay } from './support.ts'
 
@@ -139,6 +141,53 @@ describe('deciding', () => {
     await expect(desk.queue.resolve('0'.repeat(16), DENY, OPERATOR)).rejects.toMatchObject({
       code: 'APPROVAL_NOT_FOUND',
     })
+  })
+})
+
+describe('a deadline that passes because the wall clock is set forward while a file is written', () => {
+  /** The hands jump at the next append, and no timer of ours fires. */
+  async function jumpyDesk(folder: string) {
+    const real = testWorld()
+    let aheadMicros = 0
+    const wall = () => timestampOf(Number(instantOf(real.clock.wall()) / 1000n) + aheadMicros)
+    const disk = faultyWorld({ ...real, clock: { ...real.clock, wall } })
+    const desk = await deskIn(folder, {}, disk)
+    const jump = (): void => {
+      disk.add({
+        on: 'append',
+        before: () => {
+          aheadMicros = 61_000_000
+        },
+      })
+    }
+    return { desk, jump }
+  }
+
+  test.each(['presented', 'waits'] as const)('makes of an approval a no: %s', async (use) => {
+    await using folder = await temporaryFolder()
+    const { desk, jump } = await jumpyDesk(folder.of('approvals'))
+    const asked = { ...pay(), reason: 'it costs', use, lifetimeMs: 60_000 }
+    const answer = await desk.queue.hold(asked, signal)
+    if (answer.kind !== 'Held') throw new Error(answer.reason)
+    const { id } = answer.action
+    jump()
+    await expect(desk.queue.resolve(id, APPROVE, OPERATOR)).rejects.toMatchObject({ code: 'APPROVAL_EXPIRED' })
+    expect(await answer.ended).toEqual({ kind: 'Expired' })
+    expect(desk.queue.find(id)?.status).toBe('expired')
+    expect(desk.changes.map(({ kind }) => kind)).toEqual(['held', 'expired'])
+    expect(await desk.queue.present(id, asked)).toMatchObject({ kind: 'Refused' })
+  })
+
+  test('keeps an approval that is being spent from being good for the call', async () => {
+    await using folder = await temporaryFolder()
+    const { desk, jump } = await jumpyDesk(folder.of('approvals'))
+    const id = await held(desk)
+    await desk.queue.resolve(id, APPROVE, OPERATOR)
+    jump()
+    const presented = await desk.queue.present(id, pay())
+    expect(presented).toEqual({ kind: 'Refused', reason: expect.stringContaining('expired') })
+    expect(await desk.queue.present(id, pay())).toMatchObject({ kind: 'Refused' })
+    expect(desk.queue.isSpent(id)).toBe(true)
   })
 })
 
