@@ -265,6 +265,27 @@ describe('audit verify of a project', () => {
     expect((await inProcess(['audit', 'verify', '--complete', '--project', project.path])).code).toBe(1)
   })
 
+  test.each(['incomplete', 'empty'] as const)(
+    'with --complete one journal that is %s is enough to exit 1, in a project and in a folder',
+    async (kind) => {
+      await using project = await ranProject('Inspect', 'again')
+      await rm(project.of('.symbiont', 'invocations'), { recursive: true })
+      const path = pathOf(project, project.runs[0])
+      const [first = ''] = readFileSync(path, 'utf8').split('\n')
+      await truncate(path, kind === 'empty' ? 0 : Buffer.byteLength(first) + 1)
+      const key = (await inProcess(['audit', 'key', '--project', project.path])).stdout.trim()
+      for (const where of [
+        ['--project', project.path],
+        [project.governed, '--public-key', key, '--project', '/no/such/project'],
+      ]) {
+        const done = await inProcess(['audit', 'verify', ...where])
+        expect([done.code, done.stdout]).toEqual([0, expect.stringContaining(`2 journals: 1 verified, 1 ${kind}; `)])
+        const strict = await inProcess(['audit', 'verify', '--complete', '--json', ...where])
+        expect([strict.code, jsonLines(strict.stdout).at(-1)]).toMatchObject([1, { bad: 1, verified: 1, [kind]: 1 }])
+      }
+    },
+  )
+
   test('finds what was edited, renamed, cut off or taken away, and exits 1', async () => {
     await using project = await ranProject('Inspect', 'again', 'again', 'again')
     const [edited = '', renamed = '', cutOff = '', gone = ''] = project.runs
