@@ -1,12 +1,18 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { boundTo, preparedCall, type Toolbox } from '../../src/calls/index.ts'
 import { Fault, hexHash, type JsonObject } from '../../src/core/index.ts'
 import type { Entry } from '../../src/events/index.ts'
+import { SIGNING_KEY_NAME } from '../../src/journal/index.ts'
 import { deny, type GateQuestion, restrictedBy } from '../../src/policy/index.ts'
 import { nodeWorld } from '../../src/world/index.ts'
 import { delegationTrial } from '../support/delegation.ts'
+import { faultyWorld } from '../support/faulty-world.ts'
 import { gateOf } from '../support/gates.ts'
 import { policyIn } from '../support/inline-policy.ts'
+import { madeKeyOf } from '../support/journal-maker.ts'
+import { journalSealedBy, linesOf } from '../support/mangling/lines.ts'
 import { callOf } from '../support/scripted-model.ts'
 import { toolOf } from '../support/tools.ts'
 
@@ -378,6 +384,31 @@ describe('a delegation that does not complete', () => {
     })
     expect(await trial.run()).toMatchObject({
       termination_reason: { Error: { message: expect.stringContaining('unknown') } },
+    })
+    expect(trial.log.all('DelegationFinished')).toEqual([])
+    const [child] = await trial.children()
+    expect(child?.at(-1)?.event).toMatchObject({ kind: 'Terminated', reason: 'Completed' })
+  })
+
+  test('is not believed when its journal, signed and whole, says another answer', async () => {
+    const disk = faultyWorld(nodeWorld())
+    await using trial = await delegationTrial({ world: disk, parent: [ask('d1')] })
+    disk.add({
+      on: 'open', // the child's journal, when it is read back
+      path: '.jsonl',
+      before: () => {
+        const [name = ''] = readdirSync(trial.governed).filter((file) => file.endsWith('.jsonl'))
+        const path = join(trial.governed, name)
+        const lines = linesOf(readFileSync(path))
+        const key = madeKeyOf(readFileSync(join(trial.governed, SIGNING_KEY_NAME)))
+        writeFileSync(
+          path,
+          journalSealedBy(key, lines, (payload) => payload.replaceAll('the child is done', 'not yet')),
+        )
+      },
+    })
+    expect(await trial.run()).toMatchObject({
+      termination_reason: { Error: { message: expect.stringContaining('its journal says another answer') } },
     })
     expect(trial.log.all('DelegationFinished')).toEqual([])
     const [child] = await trial.children()

@@ -16,7 +16,10 @@ export interface MadeKey {
 }
 
 export function madeKey(seedByte: number): MadeKey {
-  const seed = Buffer.alloc(32, seedByte)
+  return madeKeyOf(Buffer.alloc(32, seedByte))
+}
+
+export function madeKeyOf(seed: Buffer): MadeKey {
   const der = Buffer.concat([Buffer.from('302e020100300506032b657004220420', 'hex'), seed])
   const key = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })
   const jwk = createPublicKey(key).export({ format: 'jwk' })
