@@ -3,8 +3,11 @@
  * in the middle and right after; then at random ones, until as many processes are dead as were asked for. After them come disks
  * that fail. The seed decides the order, the ids and the random moments; how processes run side by side it cannot decide.
  */
+
+import { join } from 'node:path'
 import type { KillPoint, Moment, Write } from '../support/killing-world.ts'
-import { type DiskFault, diskFaults, FULL } from './disks.ts'
+import { type SyncCall, syncCallsIn, syncInterposer, watchedSyncs } from '../support/sync-interposer.ts'
+import { type DiskFault, diskFaults, FULL, unkeptPromise, withoutFailure } from './disks.ts'
 import { isBroken } from './judge.ts'
 import { Chain, type Death, type Ended, type Lab, liveAndDie } from './life.ts'
 import { SCENARIOS, type Scenario } from './scenarios.ts'
@@ -22,7 +25,10 @@ export interface Campaign {
   readonly abreast: number
 }
 
-export type Counted = Pick<Ended, 'writes' | 'syncs' | 'pages'>
+export interface Counted extends Pick<Ended, 'writes' | 'syncs' | 'pages'> {
+  /** Calls that make bytes durable, as the system saw them; 0 where nobody could look. */
+  readonly systemSyncs: number
+}
 
 export interface Result {
   /** How many writes and syncs each scenario has. */
@@ -37,6 +43,9 @@ export interface Result {
   readonly unbegun: number
   /** Different writes that found the small disk full. */
   readonly foundFull: number
+  /** Lives in which the system answered EIO, and lives that ended before it could. */
+  readonly systemFailed: number
+  readonly systemMissed: number
   /** Kills after which a person had to remove a file, as a hint said. */
   readonly byHand: number
   readonly timeUp: boolean
@@ -73,6 +82,13 @@ export async function campaign(lab: Lab, dice: Dice, wanted: Campaign, { note, t
     for (const objection of ended.verdict.objections) note(`BROKEN, ${death.scenario}, ${point}: ${objection}`)
   }
 
+  const breakWith = (where: string, objection: string | null): void => {
+    if (objection === null) return
+    broken = true
+    note(`BROKEN, ${where}: ${objection}`)
+  }
+
+  const library = wanted.faults === 0 ? null : syncInterposer()
   const counted = new Map<Scenario, Counted>()
   {
     await using chain = new Chain(lab.script)
@@ -80,12 +96,27 @@ export async function campaign(lab: Lab, dice: Dice, wanted: Campaign, { note, t
       const death: Death = { scenario, point: null }
       const ended = await liveAndDie(lab, chain, death)
       take(death, ALONE, ended)
-      counted.set(scenario, ended)
-      note(`${scenario}: ${ended.writes.length} writes, ${ended.syncs} syncs of data`)
+      let systemSyncs = 0
+      if (library !== null) {
+        const log = join(lab.base, `${scenario.replace(' ', '-')}.syncs`)
+        const watched = await liveAndDie(lab, chain, { ...death, env: watchedSyncs(library, log) })
+        take(death, ALONE, watched)
+        const calls = syncCallsIn(log)
+        systemSyncs = calls.length
+        breakWith(scenario, unkeptPromise(watched.promised, calls))
+      }
+      counted.set(scenario, { ...ended, systemSyncs })
+      const seen = library === null ? '' : `, ${systemSyncs} syncs by the system`
+      note(`${scenario}: ${ended.writes.length} writes, ${ended.syncs} syncs of data${seen}`)
     }
   }
   const points = firstPass(counted, dice)
-  const { faults, skipped } = diskFaults(counted, dice, wanted.faults)
+  const { faults, skipped } = diskFaults(
+    counted,
+    dice,
+    wanted.faults,
+    library === null ? null : { library, folder: lab.base },
+  )
   note(`${points.length} moments to visit, ${wanted.kills} kills and ${faults.length} failing disks in all`)
   const secondsEach = (performance.now() - started) / 1000 / Math.max(1, counted.size)
   const secondsAtMost = Math.ceil((wanted.kills + faults.length) * secondsEach) // one after the other, as those were
@@ -106,15 +137,21 @@ export async function campaign(lab: Lab, dice: Dice, wanted: Campaign, { note, t
   }
   await abreast(wanted.abreast, lab, killing)
   const left: DiskFault[] = [...faults]
+  const failing: { readonly nth: number; readonly calls: readonly SyncCall[] }[] = []
   await abreast(wanted.abreast, lab, async (chain) => {
     for (let fault = left.shift(); fault !== undefined && !isTimeUp(); fault = left.shift()) {
       take(fault.death, fault.moment, await liveAndDie(lab, chain, fault.death))
+      if (fault.system !== undefined) failing.push({ nth: fault.system.nth, calls: syncCallsIn(fault.system.log) })
       if (left.length % 50 === 0) note(`${totals.faults} of ${faults.length} failing disks`)
     }
   })
+  breakWith('EIO, system', withoutFailure(failing))
+  const systemFailed = failing.filter(({ calls }) => calls.some(({ failed }) => failed)).length
   return {
     counted,
     ...totals,
+    systemFailed,
+    systemMissed: failing.length - systemFailed,
     unvisited: points.length,
     foundFull: foundFull.size,
     timeUp: totals.kills < wanted.kills || left.length > 0,

@@ -43,7 +43,7 @@ async function lead(errand: Errand): Promise<void> {
   } catch (error) {
     say({ failed: String(error) })
   }
-  say({ ended: { writes: killing.done, syncs: killing.syncs } })
+  say({ ended: { writes: killing.done, syncs: killing.syncs, promised: killing.promised } })
 }
 
 /** A server, whose clients are in the other process. */

@@ -3,10 +3,9 @@
  * which each page in turn is the one too many; and, where a C compiler is there, a system call that really answers EIO. The
  * process lives on and tells its clients; then it is killed, the disk is mended, and the next process is asked.
  */
-import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { PromisedSyncs } from '../support/killing-world.ts'
+import { type SyncCall, watchedSyncs } from '../support/sync-interposer.ts'
 import { tinyDisk, whyNoTinyDisk } from '../support/tiny-disk.ts'
 import type { Result } from './campaign.ts'
 import type { Death, PagesUsed } from './life.ts'
@@ -16,6 +15,14 @@ import { type Dice, shuffled } from './seed.ts'
 export interface DiskFault {
   readonly death: Death
   readonly moment: string
+  /** The system is to answer EIO to the n-th sync; its calls are written down in `log`. */
+  readonly system?: { readonly nth: number; readonly log: string }
+}
+
+/** How the system is made to fail: the library, and where it writes down its calls. */
+export interface Failing {
+  readonly library: string
+  readonly folder: string
 }
 
 export const FULL = 'ENOSPC'
@@ -25,19 +32,19 @@ export function diskFaults(
   counted: Result['counted'],
   dice: Dice,
   count: number,
+  failing: Failing | null,
 ): { readonly faults: readonly DiskFault[]; readonly skipped: readonly string[] } {
   if (count === 0) return { faults: [], skipped: [] }
   const skipped: string[] = []
   const noDisk = whyNoTinyDisk()
   if (noDisk !== null) skipped.push(`ENOSPC on a small disk: ${noDisk}`)
-  const preload = interposer()
-  if (preload === null) skipped.push('EIO from the system: there is no C compiler, or this is not Linux')
-  const all = [...counted].flatMap(([scenario, { syncs, pages }]) => [
+  if (failing === null) skipped.push('EIO from the system: there is no C compiler, or this is not Linux')
+  const all = [...counted].flatMap(([scenario, { syncs, systemSyncs, pages }]) => [
     ...range(syncs).flatMap((nth) => [
       { moment: 'EIO, early', death: { scenario, point: null, failure: { nth, late: false } } },
       { moment: 'EIO, late', death: { scenario, point: null, failure: { nth, late: true } } },
     ]),
-    ...(preload === null ? [] : range(syncs).map((nth) => reallyFailing(scenario, nth, preload))),
+    ...(failing === null ? [] : range(systemSyncs).map((nth) => reallyFailing(scenario, nth, failing))),
     ...(noDisk === null ? sizesFor({ pages }).map((kib) => full(scenario, kib)) : []),
   ])
   return { faults: shuffled(dice, all).slice(0, count), skipped }
@@ -61,60 +68,28 @@ function full(scenario: Scenario, kib: number): DiskFault {
   return { moment: FULL, death: { scenario, point: null, around } }
 }
 
-function reallyFailing(scenario: Scenario, nth: number, preload: string): DiskFault {
-  const env = { LD_PRELOAD: preload, SYMBI_FAILING_SYNC: String(nth) }
-  return { moment: 'EIO, system', death: { scenario, point: null, env } }
+function reallyFailing(scenario: Scenario, nth: number, { library, folder }: Failing): DiskFault {
+  const log = join(folder, `${scenario.replace(' ', '-')}-${nth}.syncs`)
+  const env = watchedSyncs(library, log, nth)
+  return { moment: 'EIO, system', death: { scenario, point: null, env }, system: { nth, log } }
 }
 
-/**
- * Stands before the system calls that make bytes durable, and lets the n-th of the process answer EIO after it was carried out:
- * `fdatasync`, and a write to a file that is opened so that every write is one.
- */
-const INTERPOSER = `#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <sys/uio.h>
-#include <unistd.h>
-static int count;
-static int due(void) {
-  const char *nth = getenv("SYMBI_FAILING_SYNC");
-  return nth != NULL && __sync_add_and_fetch(&count, 1) == atoi(nth);
+/** What is wrong with the syncs of a life that nothing happened to: it said that more is durable than the system was asked for. */
+export function unkeptPromise({ data, whole }: PromisedSyncs, calls: readonly SyncCall[]): string | null {
+  const wholes = calls.filter(({ call }) => call === 'fsync').length
+  const datas = calls.length - wholes
+  if (datas >= data && wholes >= whole) return null
+  return `it synced data ${data} times and files and folders ${whole} times, and the system was asked ${datas} and ${wholes} times`
 }
-static int synced(int fd) {
-  int flags = fcntl(fd, F_GETFL);
-  return flags != -1 && (flags & O_DSYNC) != 0;
-}
-#define REAL(type, name) static __typeof__(type) real; if (real == NULL) real = (type)dlsym(RTLD_NEXT, name)
-#define ANSWER(fd, call) do { int last = due(); ssize_t done = (call); if (last) { errno = EIO; return -1; } return done; } while (0)
-int fdatasync(int fd) {
-  REAL(int (*)(int), "fdatasync");
-  ANSWER(fd, real(fd));
-}
-ssize_t write(int fd, const void *bytes, size_t length) {
-  REAL(ssize_t (*)(int, const void *, size_t), "write");
-  if (!synced(fd)) return real(fd, bytes, length);
-  ANSWER(fd, real(fd, bytes, length));
-}
-ssize_t writev(int fd, const struct iovec *parts, int length) {
-  REAL(ssize_t (*)(int, const struct iovec *, int), "writev");
-  if (!synced(fd)) return real(fd, parts, length);
-  ANSWER(fd, real(fd, parts, length));
-}
-`
 
-/** The library, or null where it cannot be made. It is gone with this process. */
-function interposer(): string | null {
-  if (process.platform !== 'linux') return null
-  const folder = mkdtempSync(join(tmpdir(), 'symbi-eio-'))
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
-  const [source, library] = [join(folder, 'eio.c'), join(folder, 'eio.so')]
-  writeFileSync(source, INTERPOSER)
-  try {
-    execFileSync('gcc', ['-shared', '-fPIC', '-O1', '-o', library, source, '-ldl'], { stdio: 'pipe' })
-    return library
-  } catch {
-    return null
-  }
+/** What is wrong with the failures themselves: those that never came prove nothing. A life may differ by a sync from the counted one. */
+export function withoutFailure(
+  lives: readonly { readonly nth: number; readonly calls: readonly SyncCall[] }[],
+): string | null {
+  const came = lives.filter(({ calls }) => calls.some(({ failed }) => failed))
+  const passed = lives.find((life) => !came.includes(life) && life.calls.length >= life.nth)
+  if (passed !== undefined) return `the ${passed.nth}. of ${passed.calls.length} syncs was to answer EIO, and none did`
+  if (lives.length > 0 && came.length === 0)
+    return `EIO was to come from the system in ${lives.length} lives, and never came`
+  return null
 }

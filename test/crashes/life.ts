@@ -5,7 +5,7 @@
 import { mkdirSync, readdirSync, realpathSync, rmSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { EffectCounter } from '../support/effect-counter.ts'
-import type { KillPoint, Write } from '../support/killing-world.ts'
+import type { KillPoint, PromisedSyncs, Write } from '../support/killing-world.ts'
 import { askChatsAgain, chatClients, type Hearing, hearing, toolClient } from './clients.ts'
 import { digestsOf, governedIn, journalsOf, NEEDS_APPROVAL, publicKeyOf, tornClaimsIn } from './evidence.ts'
 import { type Effect, judge, type Verdict } from './judge.ts'
@@ -43,6 +43,7 @@ export interface Ended {
   /** When it came to its end. */
   readonly writes: readonly Write[]
   readonly syncs: number
+  readonly promised: PromisedSyncs
   readonly pages: PagesUsed
   /** How often a person had to remove a file before the project could be opened. */
   readonly byHand: number
@@ -126,7 +127,7 @@ export async function liveAndDie(lab: Lab, chain: Chain, death: Death): Promise<
       killed,
       byHand,
       pages,
-      ...(end !== undefined && 'ended' in end ? end.ended : { writes: [], syncs: 0 }),
+      ...(end !== undefined && 'ended' in end ? end.ended : { writes: [], syncs: 0, promised: { data: 0, whole: 0 } }),
     }
   } finally {
     around?.removed()

@@ -60,13 +60,14 @@ export async function main(argv: readonly string[], scripts: Scripts, output: Ou
 }
 
 function verdictLine(broken: boolean, result: Result, seed: number): string {
-  const { kills, faults, unvisited, missed, byHand, unbegun, timeUp, foundFull } = result
+  const { kills, faults, unvisited, missed, byHand, unbegun, timeUp, foundFull, systemFailed, systemMissed } = result
   const left = unvisited === 0 ? 'every moment of every write visited' : `${unvisited} moments of writes not visited`
   return [
     `verdict: ${broken ? 'BROKEN' : 'no law was broken'}`,
     `${kills} kills`,
     `${faults} failing disks`,
     `${foundFull} different writes found a full one`,
+    `the system answered EIO to ${systemFailed} and came too late for ${systemMissed}`,
     left,
     `${missed} came to their end before their moment`,
     `${byHand} starts needed a person`,

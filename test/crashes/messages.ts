@@ -1,5 +1,5 @@
 /** What parent and child say to each other, beside what their protocol is: over the channel of Node, one object a message. */
-import type { KillPoint, Write } from '../support/killing-world.ts'
+import type { KillPoint, PromisedSyncs, Write } from '../support/killing-world.ts'
 import type { Scenario } from './scenarios.ts'
 
 /** A disk that fails once: at the n-th sync of data, before or after it was carried out. */
@@ -42,4 +42,6 @@ export type FromChild =
   /** An approval of an earlier life was presented, and this came of it. */
   | { readonly presented: string }
   | { readonly failed: string }
-  | { readonly ended: { readonly writes: readonly Write[]; readonly syncs: number } }
+  | {
+      readonly ended: { readonly writes: readonly Write[]; readonly syncs: number; readonly promised: PromisedSyncs }
+    }

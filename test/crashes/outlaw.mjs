@@ -1,6 +1,7 @@
 /**
  * Stands in the place of a process that is killed, and breaks every law that the campaign knows: effects without intent, one
- * of them twice, a journal that nobody signed, and a result that it told and does not know any more.
+ * of them twice, a journal that nobody signed, a sync of which the system never heard, and a result that it told and does not
+ * know any more.
  */
 import { appendFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -20,6 +21,6 @@ process.on('message', async (/** @type {import('./messages.ts').ToChild} */ mess
     appendFileSync(join(governed, `outlaw.${RUN}.jsonl`), 'trust me\n')
     process.send?.(answered('NotFound'))
   } else for (let asked = 0; asked < 2; asked += 1) process.send?.(answered('Unresolved'))
-  process.send?.({ ended: { writes: [], syncs: 0 } })
+  process.send?.({ ended: { writes: [], syncs: 0, promised: { data: 1, whole: 1 } } })
 })
 process.on('disconnect', () => process.exit(0))

@@ -57,6 +57,19 @@ test('the campaign counts each law that a process breaks, says which, and fails'
   expect(notes.at(-1)).toContain('verdict: BROKEN')
 })
 
+test.runIf(process.platform === 'linux')(
+  'the campaign looks at what the system was asked to make durable, and believes no process',
+  { timeout: 60_000 },
+  async () => {
+    const outlaw = { child: join(ROOT, 'test/crashes/outlaw.mjs') }
+    const { code, notes } = await run(['--kills', '0', '--faults', '1', '--scenario', 'run'], outlaw)
+    const told = notes.join('\n')
+    expect(code, told).toBe(1)
+    if (told.includes('there is no C compiler')) return // and nobody can look
+    expect(told).toContain('files and folders 1 times, and the system was asked 0 and 0 times')
+  },
+)
+
 test.each([
   [['--scenario', 'dreams'], 'there is no such scenario'],
   [['--kills', 'many'], 'it is no whole number'],

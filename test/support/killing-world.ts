@@ -29,6 +29,15 @@ export interface KillingWorld extends World {
   readonly writes: readonly string[]
   /** How often the data of a watched file was synced. */
   readonly syncs: number
+  readonly promised: PromisedSyncs
+}
+
+/** What the system must have been asked for, at least: we said that it is durable. */
+export interface PromisedSyncs {
+  /** Syncs of data that was appended since the last one. */
+  readonly data: number
+  /** Syncs of whole files and of folders. */
+  readonly whole: number
 }
 
 /** Without a point it only counts. */
@@ -36,6 +45,7 @@ export function killingWorld(point: KillPoint | null, watched: 'lines' | 'everyt
   const real = nodeWorld()
   const done: Write[] = []
   let syncs = 0
+  const promised = { data: 0, whole: 0 }
   const isDue = (kind: Write['kind'], path: string): boolean => {
     done.push({ kind, name: basename(path) })
     return done.length === point?.nth
@@ -60,14 +70,25 @@ export function killingWorld(point: KillPoint | null, watched: 'lines' | 'everyt
   const isWatched = (path: string): boolean => watched === 'everything' || path.endsWith('.jsonl')
   const wrap = (file: OpenFile | null, path: string): OpenFile | null => {
     if (file === null || !isWatched(path)) return file
-    const syncData = (): Promise<void> => {
+    let isOwed = false
+    const syncData = async (): Promise<void> => {
       syncs += 1
-      return file.syncData()
+      const owed = isOwed
+      isOwed = false
+      await file.syncData()
+      if (owed) promised.data += 1
     }
     return {
       ...file,
-      append: (bytes) => append(file, path, bytes),
+      append: (bytes) => {
+        isOwed = true
+        return append(file, path, bytes)
+      },
       syncData,
+      syncAll: async () => {
+        await file.syncAll()
+        promised.whole += 1
+      },
       [Symbol.asyncDispose]: () => file.close(),
     }
   }
@@ -87,11 +108,16 @@ export function killingWorld(point: KillPoint | null, watched: 'lines' | 'everyt
     link: (existing, fresh) => named(fresh, () => inner.link(existing, fresh)),
     rename: (from, to) => named(to, () => inner.rename(from, to)),
     unlink: (path) => named(path, () => inner.unlink(path)),
+    syncDirectory: async (path) => {
+      await inner.syncDirectory(path)
+      promised.whole += 1
+    },
   }
   return {
     ...real,
     files,
     done,
+    promised,
     get writes() {
       return done.map(({ name }) => name)
     },
