@@ -22,6 +22,20 @@ test.each(PAGES)('%s names no path that does not exist', (page) => {
   expect([...pathsIn(text), ...stepsIn(text)].filter((path) => !existsSync(join(ROOT, path)))).toEqual([])
 })
 
+test.each(PAGES)('no table of %s has two rows of one name', (page) => {
+  const lines = readFileSync(join(ROOT, page), 'utf8').split('\n')
+  const twice = lines.filter((line, index) => {
+    const start = lines.slice(0, index).findLastIndex((above) => !above.startsWith('|')) + 1
+    return nameIn(line) !== null && lines.slice(start, index).some((above) => nameIn(above) === nameIn(line))
+  })
+  expect(twice).toEqual([])
+})
+
+/** The first cell of a row, when it is one code span. */
+function nameIn(line: string): string | null {
+  return /^\| (`[^`|]+`) \|/.exec(line)?.[1] ?? null
+}
+
 test('paths are read from code spans, and from the steps of a life', () => {
   expect(pathsIn('see `src/core/ids.ts`, `docs/decisions/`, `npm test`, `test/x.ts a` and src/no.ts')).toEqual([
     'src/core/ids.ts',
