@@ -4,6 +4,7 @@
  */
 import { Fault, isFault, isJsonObject, messageOf, readJson } from '../core/index.ts'
 import { readPrivateFile } from '../store/index.ts'
+import { kindInWords } from '../world/index.ts'
 import type { Cli } from './cli.ts'
 import { type ProjectPaths, projectPaths } from './project/project-paths.ts'
 import { projectWords } from './terminal.ts'
@@ -46,7 +47,7 @@ async function readTokenFile({ world, console }: Cli, path: string): Promise<str
     await using file = real === null ? null : await world.files.open(real, 'read')
     if (file === null) throw unusable('it does not exist')
     const { kind, mode } = await file.facts()
-    if (kind !== 'file') throw unusable(`it is a ${kind}`)
+    if (kind !== 'file') throw unusable(`it is ${kindInWords(kind)}`)
     if ((mode & 0o077) !== 0) console.note(`warning: other users may read the token file "${path}" (chmod 600)`)
     return Buffer.from(await file.readAll(TOKEN_BYTES_MAX)).toString()
   } catch (error) {

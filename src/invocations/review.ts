@@ -1,6 +1,6 @@
 /** An operator's review: what became of a run whose outcome the runtime cannot prove, why, and on which evidence. */
 import { Fault, fit, isFault, readJson, shapes, type TypeOf } from '../core/index.ts'
-import type { World } from '../world/index.ts'
+import { kindInWords, type World } from '../world/index.ts'
 
 const REVIEW_FILE_BYTES_MAX = 128 * 1024
 const EVIDENCE_COUNT_MAX = 32
@@ -47,7 +47,7 @@ async function readBytes(world: World, path: string): Promise<Uint8Array> {
   await using file = await openUnlinked(world, path)
   if (file === null) throw invalid('the file does not exist')
   const { kind, size } = await file.facts()
-  if (kind !== 'file') throw invalid(`it is a ${kind} where a regular file is needed`)
+  if (kind !== 'file') throw invalid(`it is ${kindInWords(kind)} where a regular file is needed`)
   if (size > REVIEW_FILE_BYTES_MAX) throw invalid(`it holds ${size} bytes and ${REVIEW_FILE_BYTES_MAX} are allowed`)
   return await file.readAll(REVIEW_FILE_BYTES_MAX)
 }

@@ -8,7 +8,7 @@ import { type AgentId, Fault, GENESIS, type HexHash, isFault, type RunId } from 
 import type { Entry } from '../events/index.ts'
 import type { PublicKey } from '../keys/index.ts'
 import { hasUnwrittenSectors } from '../store/index.ts'
-import type { FileFacts, OpenFile, World } from '../world/index.ts'
+import { type FileFacts, kindInWords, type OpenFile, type World } from '../world/index.ts'
 import type { VerifiedPrefix } from './evidence.ts'
 import {
   type ExpectedPlace,
@@ -248,7 +248,7 @@ export async function readEvidence(world: World, path: string): Promise<Uint8Arr
 async function withEvidence<T>(world: World, path: string, judge: (bytes: Uint8Array) => Promise<T>): Promise<T> {
   await using file = await openEvidence(world, path)
   const before = await file.facts()
-  if (before.kind !== 'file') throw invalid(`it is a ${before.kind} where a regular file is needed`)
+  if (before.kind !== 'file') throw invalid(`it is ${kindInWords(before.kind)} where a regular file is needed`)
   if (before.size > JOURNAL_BYTES_MAX) throw tooLong(before.size)
   const bytes = await file.read(0, before.size)
   if (bytes.length !== before.size || !sameState(before, await file.facts())) throw changing()

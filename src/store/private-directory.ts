@@ -4,7 +4,7 @@
  */
 import { dirname } from 'node:path'
 import { Fault } from '../core/index.ts'
-import type { FileFacts, World } from '../world/index.ts'
+import { type FileFacts, kindInWords, type World } from '../world/index.ts'
 
 const PRIVATE_DIRECTORY_MODE = 0o700
 export const PRIVATE_FILE_MODE = 0o600
@@ -56,7 +56,7 @@ function judge(world: World, facts: FileFacts | null, what: string): void {
     facts === null
       ? 'it vanished'
       : facts.kind !== 'directory'
-        ? `it is a ${facts.kind} where a folder is needed`
+        ? `it is ${kindInWords(facts.kind)} where a folder is needed`
         : facts.ownerUid !== world.files.uid
           ? 'another user owns it'
           : (facts.mode & 0o077) !== 0

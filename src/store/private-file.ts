@@ -3,7 +3,7 @@
  * links and without blocking, and judged through the open handle, so that no name can be swapped in between.
  */
 import { Fault, isFault } from '../core/index.ts'
-import type { FileFacts, OpenFile, World } from '../world/index.ts'
+import { type FileFacts, kindInWords, type OpenFile, type World } from '../world/index.ts'
 
 export interface PrivateFileRule {
   /** Names the file in messages; its path is not told. */
@@ -57,7 +57,7 @@ export async function readPrivateFile(world: World, path: string, rule: PrivateF
 export function judgePrivateFile(world: World, facts: FileFacts, rule: PrivateFileRule): void {
   const misfit =
     facts.kind !== 'file'
-      ? `it is a ${facts.kind} where a regular file is needed`
+      ? `it is ${kindInWords(facts.kind)} where a regular file is needed`
       : facts.ownerUid !== world.files.uid
         ? 'another user owns it'
         : (facts.mode & 0o077) !== 0

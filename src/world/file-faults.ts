@@ -3,6 +3,7 @@
  * real one.
  */
 import { Fault } from '../core/index.ts'
+import type { FileKind } from './world.ts'
 
 export function errnoOf(error: unknown): string {
   return (error as NodeJS.ErrnoException | null)?.code ?? 'UNKNOWN'
@@ -45,4 +46,16 @@ export function tooLong(size: number, bytesMax: number): Fault {
     message: `Cannot read the file: it holds ${size} bytes and ${bytesMax} are allowed`,
     hint: 'A file of this size was not written by this runtime',
   })
+}
+
+const KINDS: Readonly<Record<FileKind, string>> = {
+  file: 'a file',
+  directory: 'a folder',
+  link: 'a link',
+  other: 'a device, a pipe or a socket',
+}
+
+/** With its article, for a message that says what was found instead: "it is a folder". */
+export function kindInWords(kind: FileKind): string {
+  return KINDS[kind]
 }

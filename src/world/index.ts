@@ -1,6 +1,6 @@
 export { isAddress, type Reach, reachOf } from './addresses.ts'
 export { endsSoon, neverStopped, raceDeadline } from './deadline.ts'
-export { toFault, tooLong } from './file-faults.ts'
+export { kindInWords, toFault, tooLong } from './file-faults.ts'
 export { nodeWorld } from './node-world.ts'
 export { WaitingThread } from './waiting-thread.ts'
 export type {

@@ -183,7 +183,7 @@ describe('audit verify of one journal', () => {
         mkdirSync(folder)
         return folder
       },
-      /directory where a regular file is needed/,
+      /it is a folder where a regular file is needed/,
     ],
     ['not there', (_path, project) => project.of(`${AGENT}.${RUN}.jsonl`), /there is no such file/],
     [

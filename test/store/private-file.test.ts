@@ -59,7 +59,7 @@ const refused: readonly [string, () => string | Promise<string>, string][] = [
       execFileSync('mkfifo', ['-m', '600', path])
       return path
     },
-    'other',
+    'it is a device, a pipe or a socket where a regular file is needed',
   ],
   [
     'a socket',
