@@ -14,6 +14,7 @@ import { run } from '../../src/cli/program.ts'
 import { nodeWorld, type World } from '../../src/world/index.ts'
 import { BRIEF } from './child-script.ts'
 import { type TemporaryFolder, temporaryFolder } from './folder.ts'
+import { NO_ORPHAN } from './no-orphan.ts'
 import { ROOT } from './sources.ts'
 
 export const PROGRAM = join(ROOT, 'bin', 'symbi.js')
@@ -50,14 +51,15 @@ export interface Running {
   printed(stream: 'stdout' | 'stderr', text: string | RegExp): Promise<void>
 }
 
-/** Starts a command and does not wait. Its standard input stays open. */
+/** Starts a command and does not wait. Its standard input stays open. It ends with this process at the latest. */
 export function start(args: readonly string[], { env = {}, cwd }: RunOptions = {}): Running {
   if (!existsSync(join(ROOT, 'dist', 'cli', 'main.js')))
     throw new Error('the program is not built: run "npm run build"')
-  const child = spawn(process.execPath, [...BRIEF, PROGRAM, ...args], {
+  const child = spawn(process.execPath, [...BRIEF, ...NO_ORPHAN, PROGRAM, ...args], {
     env: { PATH: process.env.PATH ?? '', HOME: '/nonexistent', NO_COLOR: '1', ...env },
+    stdio: ['pipe', 'pipe', 'pipe', 'ipc'],
     ...(cwd === undefined ? {} : { cwd }),
-  })
+  }) as ChildProcessWithoutNullStreams
   const text = { stdout: '', stderr: '' }
   const watchers = new Set<() => void>()
   const tell = (): void => {
