@@ -22,7 +22,10 @@ export async function openSigningKey(world: World, directory: string): Promise<S
   )
 }
 
-/** The key of the governed folder, or null when there is none. Never makes one. */
+/**
+ * The key of the governed folder, or null when there is none. Never makes one. Throws `KEY_INVALID` when the file has
+ * not the size of a key, and `STORAGE_*` when it is not private to this user or cannot be read.
+ */
 export async function readSigningKey(world: World, directory: string): Promise<SigningKey | null> {
   const seed = await readSeed(world, directory)
   if (seed === null) return null

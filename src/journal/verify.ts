@@ -31,7 +31,10 @@ export interface VerifyOptions {
   readonly threads?: number
 }
 
-/** A complete file of format version 1 or 2. Throws `EVIDENCE_INVALID` or `EVIDENCE_CHANGING`. */
+/**
+ * A complete file of format version 1 or 2. Throws `EVIDENCE_INVALID`, also for what is no regular file or not there,
+ * `EVIDENCE_CHANGING` when it changed while it was read, and `STORAGE_*` when the system does not let it be read.
+ */
 export async function verify(
   world: World,
   path: string,
@@ -42,7 +45,7 @@ export async function verify(
   return await withEvidence(world, path, async (bytes) => (await check(world, bytes, key, rules)).entries)
 }
 
-/** A complete file of format version 1, whose records name no run. For files whose name says that they are one. */
+/** A complete file of format version 1, whose records name no run; for files whose name says that they are one. Throws as `verify`. */
 export async function verifyLegacy(
   world: World,
   path: string,
@@ -53,7 +56,7 @@ export async function verifyLegacy(
   return await withEvidence(world, path, async (bytes) => (await check(world, bytes, key, rules)).entries)
 }
 
-/** A complete file of format version 2 whose every record belongs to this run. */
+/** A complete file of format version 2 whose every record belongs to this run. Throws as `verify`. */
 export async function verifyRun(
   world: World,
   path: string,
@@ -67,7 +70,7 @@ export async function verifyRun(
 
 /**
  * As `verifyRun`, and one unterminated fragment at the end is counted and left out, never trusted. So is a write that has holes,
- * as a loss of power leaves them, with all that lies behind.
+ * as a loss of power leaves them, with all that lies behind. Throws as `verify`.
  */
 export async function verifyRunPrefix(
   world: World,
@@ -85,7 +88,8 @@ export type EntryVisitor = (entries: readonly Entry[]) => void | Promise<void>
 /**
  * As `verifyRunPrefix`, for a reader who needs each entry once: none is kept, so that a long journal costs no more than its
  * bytes. A later record may still be bad, so what was seen counts only when this resolves; and after `EVIDENCE_CHANGING`
- * all of it is shown again. Without a run id the file must be complete and name no run, as for `verifyLegacy`.
+ * all of it is shown again. Without a run id the file must be complete and name no run, as for `verifyLegacy`. Throws as `verify`,
+ * and what the visitor throws.
  */
 export async function visitRunPrefix(
   world: World,
@@ -102,7 +106,7 @@ export async function visitRunPrefix(
   })
 }
 
-/** For callers that read the file under a lock of their own. */
+/** As `verifyRunPrefix`, for callers that read the file under a lock of their own. Throws `EVIDENCE_INVALID`. */
 export async function verifyPrefixBytes(
   world: World,
   bytes: Uint8Array,
@@ -236,7 +240,10 @@ function nextBlock(bytes: Buffer, start: number, firstSequence: number): Block |
   return end === start ? null : { signed, end, broken: null }
 }
 
-/** Every byte of the file, or a fault when it is no regular file, too large, or changed while it was read. */
+/**
+ * Every byte of the file, not judged. Throws `EVIDENCE_INVALID` when it is no regular file, not there or too large,
+ * `EVIDENCE_CHANGING` when it changed while it was read, and `STORAGE_*` when the system does not let it be read.
+ */
 export async function readEvidence(world: World, path: string): Promise<Uint8Array> {
   return await withEvidence(world, path, async (bytes) => bytes)
 }

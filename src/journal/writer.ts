@@ -47,7 +47,11 @@ export function journalName(principal: AgentId, runId: RunId): string {
   return `${principal}.${runId}.jsonl`
 }
 
-/** Creates the journal of one run. Private folder, then key, then the file, exclusively and durably; or nothing. */
+/**
+ * Creates the journal of one run. Private folder, then key, then the file, exclusively and durably; or nothing. Throws
+ * `INVALID_REQUEST` for what is no id, `JOURNAL_EXISTS` when the run has one, `KEY_INVALID`, `STORAGE_*` when folder, key or
+ * file cannot be made or trusted, and `PLATFORM_UNSUPPORTED` where nothing can be made durable.
+ */
 export async function createJournal(world: World, place: JournalPlace): Promise<Journal> {
   const { directory } = place
   const principal = parseId('agent', place.principal) // both become part of a file name
