@@ -93,18 +93,14 @@ export async function campaign(lab: Lab, dice: Dice, wanted: Campaign, { note, t
   {
     await using chain = new Chain(lab.script)
     for (const scenario of wanted.scenarios) {
-      const death: Death = { scenario, point: null }
+      const log = join(lab.base, `${scenario.replace(' ', '-')}.syncs`)
+      const watch = library === null ? {} : { env: watchedSyncs(library, log) }
+      const death: Death = { scenario, point: null, ...watch }
       const ended = await liveAndDie(lab, chain, death)
       take(death, ALONE, ended)
-      let systemSyncs = 0
-      if (library !== null) {
-        const log = join(lab.base, `${scenario.replace(' ', '-')}.syncs`)
-        const watched = await liveAndDie(lab, chain, { ...death, env: watchedSyncs(library, log) })
-        take(death, ALONE, watched)
-        const calls = syncCallsIn(log)
-        systemSyncs = calls.length
-        breakWith(scenario, unkeptPromise(watched.promised, calls))
-      }
+      const calls = syncCallsIn(log)
+      const systemSyncs = calls.length
+      if (library !== null) breakWith(scenario, unkeptPromise(ended.promised, calls))
       counted.set(scenario, { ...ended, systemSyncs })
       const seen = library === null ? '' : `, ${systemSyncs} syncs by the system`
       note(`${scenario}: ${ended.writes.length} writes, ${ended.syncs} syncs of data${seen}`)
