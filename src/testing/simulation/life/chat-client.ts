@@ -1,6 +1,7 @@
 /** A chat client: it sends, repeats, asks, falls silent and vanishes, and remembers what it was told. */
 import { WebSocket } from 'ws'
 import type { ClientAnswer } from '../laws/seen.ts'
+import type { Wire } from '../machine/wire.ts'
 import { invocationId, requestLabel } from './ids.ts'
 import type { ChatStep } from './plan.ts'
 import { TOKEN } from './scenario.ts'
@@ -12,6 +13,7 @@ export class ChatClient {
   readonly #shore: Shore
   readonly #name: string
   #socket: WebSocket | null = null
+  #wire: Wire | null = null
   /** Ids that were sent and have no final answer. */
   readonly #open = new Map<string, () => void>()
   /** By id, when it was asked about over this connection, as far as no answer came. */
@@ -59,7 +61,7 @@ export class ChatClient {
       case 'await':
         return await this.#answers()
       case 'vanish':
-        return this.#socket?.terminate()
+        return this.#wire?.vanish()
       case 'leave':
         this.#socket?.close()
         this.#socket = null
@@ -110,6 +112,7 @@ export class ChatClient {
     })
     socket.once('close', () => this.#lost(socket))
     this.#socket = socket
+    this.#wire = wire
     if ((await within(this.#shore, 30_000, opened)) === true) return socket
     socket.terminate()
     return null

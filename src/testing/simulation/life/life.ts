@@ -16,7 +16,7 @@ import { Effects } from './outside.ts'
 import type { ChatStep, Plan, PlannedEvent, ToolStep } from './plan.ts'
 import { allows, isUsable, writePolicies } from './policies.ts'
 import { Processes } from './processes.ts'
-import { layOut, needsApproval, PROJECT } from './scenario.ts'
+import { BANK_ADDRESS, layOut, needsApproval, PROJECT } from './scenario.ts'
 import type { Shore } from './shore.ts'
 import { ToolClient } from './tool-client.ts'
 
@@ -31,7 +31,8 @@ export interface LivedLife {
   readonly lives: number
   readonly effects: number
   /** How often each thing happened that a life need not meet. `holes`: files that a loss of power left with sectors never written; `policies`: how often
-   * somebody wrote others. */
+   * somebody wrote others; `breaks`: connections that broke;
+   * `requests`: HTTP requests that reached the other side. */
   readonly met: Readonly<Record<string, number>>
 }
 
@@ -69,6 +70,7 @@ async function warmUp(): Promise<void> {
     before = now
     await real.sleep(LOADING_MS, neverStopped())
   }
+  throw new Error(`the same life was another one each of ${WARM_MAX} times`)
 }
 
 const WARM_MAX = 20
@@ -96,8 +98,7 @@ class LifeRun {
       mayReadStale: troubles.some(({ on, how }) => READS.has(on) && how !== 'slow'),
       needsApproval,
       requestOf: (token) => token.split('/')[0] ?? null,
-      bootMayFail: (code) =>
-        troubles.some(({ how }) => how !== 'slow' && how !== 'power') && code.startsWith('STORAGE_'),
+      bootMayFail: (code) => machine.disk.hasFailed && code.startsWith('STORAGE_'),
     })
     const now = (): string => `${String(turns.taken).padStart(6)} ${turns.nowMs.toFixed(1).padStart(10)} ms`
     this.#observer = new Observer(laws, machine.disk, now)
@@ -106,7 +107,7 @@ class LifeRun {
     this.#processes = new Processes(machine, this.#observer, effects, {
       fetch: (owner, _url, body, signal) => model.fetch(owner, body, signal),
       request: (owner, request, signal) => effects.request(owner, request, signal),
-      resolve: () => ['203.0.113.5'],
+      resolve: () => [BANK_ADDRESS],
     })
     this.#due = events.flatMap((event) => ('at' in event ? [event] : [])).toSorted((left, right) => left.at - right.at)
     layOut(machine.disk)
@@ -123,7 +124,7 @@ class LifeRun {
     this.#due.length = 0
     this.#over = true
     await this.#until(this.#processes.end())
-    this.#machine.disk.calm()
+    this.#machine.calm()
     this.#tidyUp()
     this.#processes.boot()
     await this.#until(this.#settle())
@@ -140,6 +141,9 @@ class LifeRun {
       met: {
         holes: this.#machine.disk.holed,
         policies: this.#observer.seen.filter(({ kind }) => kind === 'PoliciesWritten').length,
+        breaks: this.#machine.net.broken,
+        requests: this.#observer.seen.filter((seen) => seen.kind === 'EffectBegan' && seen.tool === 'http_request')
+          .length,
       },
     }
   }

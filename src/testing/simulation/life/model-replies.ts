@@ -1,6 +1,6 @@
 /** What the model proposes: the same for the same request and iteration, with tokens that nobody else uses. */
 import { type Chance, chanceOf } from '../chance.ts'
-import { AGENT, BANK } from './scenario.ts'
+import { AGENT, bankUrl, notice } from './scenario.ts'
 
 export interface Asked {
   readonly messages: readonly { readonly role: string; readonly content: unknown }[]
@@ -42,12 +42,13 @@ function callOf(chance: Chance, token: string, isChild: boolean): Call {
   const id = `call-${token}`
   const call = (name: string, args: object): Call => ({ id, name, arguments: JSON.stringify(args) })
   const http = (): Call =>
-    call('http_request', { method: 'POST', url: `${BANK}/pay?token=${encodeURIComponent(token)}` })
+    call('http_request', { method: chance.pick(['GET', 'GET', 'POST'] as const), url: bankUrl(token) })
   const kind = chance.pick(isChild ? CHILD_KINDS : KINDS)
   switch (kind) {
     case 'charge':
       return call('charge', { token, amount: chance.pick([1, 2, 5, 50, 100, 101]) })
     case 'notify':
+      return call('notify', notice(chance, token, 1))
     case 'wire':
     case 'erase':
       return call(kind, { token, amount: 1 })
@@ -64,7 +65,7 @@ function callOf(chance: Chance, token: string, isChild: boolean): Call {
     case 'wrong arguments':
       return call('charge', { token, amount: 'all of it' })
     case 'same id':
-      return { ...call('notify', { token, amount: 2 }), id: 'the same' }
+      return { ...call('notify', notice(chance, token, 2)), id: 'the same' }
   }
 }
 

@@ -38,6 +38,12 @@ function heldIn(body: string): readonly { readonly handle: string; readonly toke
   const all = JSON.parse(body) as readonly Record<string, unknown>[]
   return (Array.isArray(all) ? all : []).map((held) => ({
     handle: String(held.id),
-    token: /\\?"token\\?":\s*\\?"([^"\\]+)/.exec(JSON.stringify(held))?.[1] ?? '',
+    token: tokenIn(JSON.stringify(held)),
   }))
+}
+
+/** A member of the arguments, or a parameter of the URL that is asked. */
+function tokenIn(text: string): string {
+  const [, member, parameter = ''] = /\\?"token\\?":\s*\\?"([^"\\]+)|[?&]token=([^"\\&]+)/.exec(text) ?? []
+  return member ?? decodeURIComponent(parameter)
 }

@@ -47,6 +47,7 @@ export class Effects {
           properties: {
             token: { type: 'string', minLength: 1, maxLength: 200 },
             amount: { type: 'integer', minimum: 0 },
+            to: { type: 'string', maxLength: 20 },
           },
           required: ['token', 'amount'],
           additionalProperties: false,

@@ -18,15 +18,19 @@ const permitTools = `permit (
 permit (principal, action == Action::"tool_call::http_request", resource);
 `
 const forbid = (tool: string): string => `forbid (principal, action == Action::"tool_call::${tool}", resource);\n`
+/** Cannot be judged of a call that names nobody to notify, so such a call is not allowed. */
+const notNobody = `forbid (principal, action == Action::"tool_call::notify", resource)
+when { context.invocation.arguments.to == "nobody" };
+`
 const atMost = `forbid (principal, action == Action::"tool_call::charge", resource)
 when { context.invocation.arguments.amount > ${AMOUNT_MAX} };
 `
 
 /** What `tools.cedar` says; null: it is not there. */
 const TEXTS: Readonly<Record<PolicyText, string | null>> = {
-  ordinary: `${permitTools}${atMost}${forbid('erase')}`,
-  strict: `${permitTools}${forbid('charge')}${forbid('wire')}${forbid('http_request')}${forbid('erase')}`,
-  lifted: `${permitTools}${forbid('erase')}`,
+  ordinary: `${permitTools}${atMost}${notNobody}${forbid('erase')}`,
+  strict: `${permitTools}${forbid('charge')}${forbid('wire')}${forbid('http_request')}${notNobody}${forbid('erase')}`,
+  lifted: `${permitTools}${notNobody}${forbid('erase')}`,
   broken: `${permitTools}forbid (principal, action == `,
   removed: null,
   emptied: null,
@@ -38,17 +42,20 @@ export function isUsable(policies: PolicyText): boolean {
 }
 
 export function allows(tool: string, args: JsonObject, policies: string | null): boolean {
+  const isJudged = tool !== 'notify' || (typeof args.to === 'string' && args.to !== 'nobody')
   switch (policies ?? 'ordinary') {
     case 'ordinary':
-      return tool === 'charge' ? Number(args.amount) <= AMOUNT_MAX : ['notify', 'wire', 'http_request'].includes(tool)
+      return isJudged && SERVED.includes(tool) && (tool !== 'charge' || Number(args.amount) <= AMOUNT_MAX)
     case 'lifted':
-      return ['charge', 'notify', 'wire', 'http_request'].includes(tool)
+      return isJudged && SERVED.includes(tool)
     case 'strict':
-      return tool === 'notify'
+      return isJudged && tool === 'notify'
     default:
       return false
   }
 }
+
+const SERVED: readonly string[] = ['charge', 'notify', 'wire', 'http_request']
 
 export function writePolicies(disk: SimDisk, policies: PolicyText): void {
   set(disk, DEFAULT, policies === 'emptied' ? null : LEAST_PRIVILEGE_POLICY)

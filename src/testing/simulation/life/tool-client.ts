@@ -4,7 +4,7 @@ import type { ClientAnswer } from '../laws/seen.ts'
 import { ask, type HttpAnswer } from './http-client.ts'
 import { callLabel, invocationId } from './ids.ts'
 import type { ToolStep } from './plan.ts'
-import { AGENT, BANK } from './scenario.ts'
+import { AGENT, bankUrl, notice } from './scenario.ts'
 import { pause, type Shore } from './shore.ts'
 
 const PATH = `/mcp?agent=${AGENT}`
@@ -112,7 +112,8 @@ export class ToolClient {
 
   /** The approval of one call is none for another. */
   async #steal(handle: string, call: ToolCall, token: string): Promise<void> {
-    await this.make(withApproval(handle, { ...call, arguments: { ...call.arguments, token } }), null, token)
+    const other = call.name === 'http_request' ? { url: bankUrl(token) } : { token }
+    await this.make(withApproval(handle, { ...call, arguments: { ...call.arguments, ...other } }), null, token)
   }
 
   /** In a session, which is opened when there is none. */
@@ -164,13 +165,14 @@ export function callOf(seed: number, label: string, token: string): ToolCall {
     case 'charge':
       return { name: 'charge', arguments: { token, amount: chance.pick([1, 5, 100, 101]) } }
     case 'notify':
+      return { name: 'notify', arguments: notice(chance, token, 1) }
     case 'wire':
     case 'erase':
       return { name: kind, arguments: { token, amount: 1 } }
     case 'http':
       return {
         name: 'http_request',
-        arguments: { method: 'POST', url: `${BANK}/pay?token=${encodeURIComponent(token)}` },
+        arguments: { method: chance.pick(['GET', 'POST'] as const), url: bankUrl(token) },
       }
     case 'unknown':
       return { name: 'format_disk', arguments: { token } }

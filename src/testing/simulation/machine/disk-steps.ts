@@ -26,6 +26,7 @@ export class DiskSteps {
   cutPower: () => void = () => undefined
   readonly #turns: Turns
   readonly #troubles = new Map<string, DiskTrouble[]>()
+  #hasFailed = false
   readonly #counts: Record<DiskOperation, number> = {
     append: 0,
     syncData: 0,
@@ -56,9 +57,15 @@ export class DiskSteps {
     return this.#counts
   }
 
+  /** Whether an operation was told to fail, since there is trouble. */
+  get hasFailed(): boolean {
+    return this.#hasFailed
+  }
+
   /** From now on nothing goes wrong. */
   calm(): void {
     this.#troubles.clear()
+    this.#hasFailed = false
   }
 
   /** Counts one use and says what was planned for it. The dead use nothing. */
@@ -67,10 +74,9 @@ export class DiskSteps {
     this.#counts[operation] += 1
     const planned = this.#troubles.get(`${operation} ${this.#counts[operation]}`)
     if (planned === undefined) return { slowMs: 0, trouble: null }
-    return {
-      slowMs: planned.reduce((sum, { how, ms }) => (how === 'slow' ? sum + (ms ?? 0) : sum), 0),
-      trouble: planned.find(({ how }) => how !== 'slow') ?? null,
-    }
+    const trouble = planned.find(({ how }) => how !== 'slow') ?? null
+    this.#hasFailed ||= trouble !== null && trouble.how !== 'power'
+    return { slowMs: planned.reduce((sum, { how, ms }) => (how === 'slow' ? sum + (ms ?? 0) : sum), 0), trouble }
   }
 
   /** One use that is one step. */

@@ -62,6 +62,11 @@ export class SimDisk implements DiskView {
     return this.#holed
   }
 
+  /** Whether an operation has failed by plan, until everything is calm. */
+  get hasFailed(): boolean {
+    return this.#steps.hasFailed
+  }
+
   /** What happens when the power fails by plan, in the middle of an operation. */
   set onCut(cutPower: () => void) {
     this.#steps.cutPower = cutPower

@@ -19,7 +19,7 @@ export class Machine {
     this.turns = new Turns(chanceOf(seed, 'turns'))
     const sectorBytes = chanceOf(seed, 'sectors').pick([512, 4096])
     this.disk = new SimDisk(this.turns, chanceOf(seed, 'disk'), troubles, { sectorBytes })
-    this.net = new SimNet(this.turns, chanceOf(seed, 'network'))
+    this.net = new SimNet(this.turns, chanceOf(seed, 'network'), chanceOf(seed, 'breaks'))
   }
 
   /** What a process sees of the machine, and of the world outside. */
@@ -39,6 +39,12 @@ export class Machine {
       },
       threads: { spare: 0 },
     }
+  }
+
+  /** From now on nothing goes wrong. */
+  calm(): void {
+    this.disk.calm()
+    this.net.calm()
   }
 
   /** Its steps are taken no more, its files and connections are closed, and without power the disk keeps what it promised. */

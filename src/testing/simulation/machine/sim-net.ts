@@ -22,6 +22,9 @@ interface Listening {
 }
 
 const PORT = 8080
+/** Of all connections, and after how many pieces that travelled over one. */
+const BREAKS = 0.04
+const PARCELS_MAX = 12
 
 export class SimNet {
   readonly #turns: Turns
@@ -29,10 +32,24 @@ export class SimNet {
   #listening: Listening | null = null
   readonly #wires = new Map<Wire, Owner>()
   readonly #servers = new Map<Server, Owner>()
+  readonly #breaks: Chance
+  #isCalm = false
+  #broken = 0
 
-  constructor(turns: Turns, chance: Chance) {
+  constructor(turns: Turns, chance: Chance, breaks: Chance) {
     this.#turns = turns
     this.#chance = chance
+    this.#breaks = breaks
+  }
+
+  /** How many connections broke by themselves, so far. */
+  get broken(): number {
+    return this.#broken
+  }
+
+  /** From now on no connection breaks by itself. */
+  calm(): void {
+    this.#isCalm = true
   }
 
   netOf(owner: Owner, outside: Outside): Net {
@@ -50,6 +67,12 @@ export class SimNet {
     if (this.#listening === null) return null
     const { owner, server } = this.#listening
     const ends = Wire.pair(this.#turns, this.#chance, owner)
+    if (!this.#isCalm && this.#breaks.happens(BREAKS)) {
+      const parcels = this.#breaks.between(1, PARCELS_MAX)
+      ends.client.breakAfter(parcels, () => {
+        this.#broken += 1
+      })
+    }
     this.#wires.set(ends.server, owner)
     ends.server.once('close', () => this.#wires.delete(ends.server))
     this.#turns.after(this.#latencyMs(), owner, 'connection', () => server.emit('connection', ends.server))

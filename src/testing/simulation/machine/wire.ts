@@ -22,6 +22,8 @@ export class Wire extends Duplex {
   readonly #coming: Parcel[] = []
   #underWay = false
   #cutOff = false
+  /** Of one end for both: what may still travel before the connection breaks. */
+  #left = { parcels: Number.POSITIVE_INFINITY, broke: (): void => undefined }
 
   private constructor(turns: Turns, chance: Chance, owner: Owner | null, latencyMs: number) {
     super({ allowHalfOpen: true, emitClose: true })
@@ -40,6 +42,7 @@ export class Wire extends Duplex {
     }
     ends.client.#peer = ends.server
     ends.server.#peer = ends.client
+    ends.server.#left = ends.client.#left
     ends.client.on('error', () => undefined)
     ends.server.on('error', () => undefined)
     return ends
@@ -49,6 +52,11 @@ export class Wire extends Duplex {
   vanish(): void {
     this.#cutOff = true
     this.destroy()
+  }
+
+  /** Both ends learn of it, and of nothing that had not arrived by then. `broke` is told when it happens. */
+  breakAfter(parcels: number, broke: () => void): void {
+    Object.assign(this.#left, { parcels, broke })
   }
 
   override _read(): void {
@@ -79,10 +87,22 @@ export class Wire extends Duplex {
     this.#underWay = true
     this.#turns.after(this.#latencyMs * (0.5 + this.#chance.fraction()), this.#owner, 'network', () => {
       this.#underWay = false
+      this.#left.parcels -= 1
+      if (this.#left.parcels === 0) this.#break()
       const parcel = this.#coming.shift()
       if (parcel !== undefined) this.#receive(parcel)
       if (this.#coming.length > 0) this.#carry()
     })
+  }
+
+  #break(): void {
+    if (this.destroyed || this.#peer?.destroyed !== false) return // it was over already
+    this.#left.broke()
+    for (const end of [this, this.#peer]) {
+      end.#cutOff = true
+      end.#coming.length = 0
+      end.destroy(connectionReset())
+    }
   }
 
   #receive(parcel: Parcel): void {
@@ -92,7 +112,7 @@ export class Wire extends Duplex {
       return
     }
     if (parcel.kind === 'reset') {
-      this.destroy(Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' }))
+      this.destroy(connectionReset())
       return
     }
     const { bytes } = parcel
@@ -122,4 +142,8 @@ export class Wire extends Duplex {
     if (this.writableFinished) this.destroy()
     else this.once('finish', () => this.destroy())
   }
+}
+
+function connectionReset(): Error {
+  return Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
 }
