@@ -32,6 +32,7 @@ const CLAIMS = 'invocations/file-claims.js'
 const OWNER = 'invocations/file-owner.js'
 const QUEUE = 'policy/approvals/queue.js'
 const CALLS = 'session/calls.js'
+const CHILD = 'delegation/child-run.js'
 const IDENTIFIED = 'session/identified-call.js'
 
 const SYNC = 'await this.#file.syncData();'
@@ -108,6 +109,17 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
   {
     name: 'the name of a new journal is not synced',
     edits: [{ file: WRITER, find: 'await world.files.syncDirectory(directory);', replace: '' }],
+    caughtBy: ['intent before effect'],
+  },
+  {
+    name: 'a request does not wait for its own intent',
+    edits: [
+      {
+        file: 'dispatch/effect-journal.js',
+        find: "await scope.recorder.commit({\n                    kind: 'ToolEffect',",
+        replace: "scope.recorder.stage({\n                    kind: 'ToolEffect',",
+      },
+    ],
     caughtBy: ['intent before effect'],
   },
   {
@@ -259,6 +271,75 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
     ],
     caughtBy: ['unknown is no success', 'claims answer the evidence'],
   },
+  {
+    name: 'a poisoned session ends well',
+    edits: [
+      {
+        file: 'session/ending.js',
+        find: 'const failed = state.poisoned || left !== null;',
+        replace: 'const failed = left !== null;',
+      },
+    ],
+    caughtBy: ['unknown is no success'],
+  },
+  {
+    name: 'a delegated run is given another answer than its own',
+    edits: [
+      {
+        file: CHILD,
+        find: 'return { reason: result.termination_reason, output: result.output };',
+        replace: 'return { reason: result.termination_reason, output: result.output + " forged" };',
+      },
+    ],
+    caughtBy: ['unknown is no success'],
+  },
+  {
+    name: 'a delegated run is believed whatever its journal answers',
+    edits: [
+      {
+        file: CHILD,
+        find: 'await requireProven(world, journal, result);',
+        replace:
+          'const forged = { ...result, output: result.output + " forged" };\n        await requireProven(world, journal, forged);',
+      },
+      {
+        file: CHILD,
+        find: 'output: result.output };',
+        replace: 'output: forged.output };',
+      },
+      { file: CHILD, find: 'if (answerIn(prefix.entries) !== result.output)', replace: 'if (false)' },
+    ],
+    caughtBy: ['unknown is no success'],
+  },
+  {
+    name: 'a delegated run is believed though its end is not recorded',
+    edits: [
+      { file: CHILD, find: 'await requireProven(world, journal, result);', replace: '' },
+      {
+        file: CHILD,
+        find: 'log: journal,',
+        replace:
+          "log: { audit: journal.audit, append: (entries) => journal.append(entries.filter(({ event }) => event.kind !== 'Terminated')) },",
+      },
+    ],
+    caughtBy: ['unknown is no success'],
+  },
+  {
+    name: 'a saved result is repeated that its journal does not hold',
+    edits: [
+      {
+        file: 'coordinator/saved-result.js',
+        find: "output: completed ? result.output : '',",
+        replace: "output: completed ? result.output + ' forged' : '',",
+      },
+      {
+        file: 'invocations/assessment.js',
+        find: "if (state.kind === 'Recorded' && agrees?.(state.result, run.entries) === false)",
+        replace: 'if (false)',
+      },
+    ],
+    caughtBy: ['unknown is no success', 'claims answer the evidence'],
+  },
   // law 4: stop after uncertainty
   {
     name: 'a run goes on after an unconfirmed outcome',
@@ -290,6 +371,13 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
         find: 'return verdict.allowed ?',
         replace: 'return policies.length > 0 ?',
       },
+    ],
+    caughtBy: ['policy is obeyed'],
+  },
+  {
+    name: 'a policy that cannot be judged is left out',
+    edits: [
+      { file: 'policy/cedar/cedar-decision.js', find: 'if (verdict.failures.length > 0)', replace: 'if (false)' },
     ],
     caughtBy: ['policy is obeyed'],
   },
@@ -345,6 +433,17 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
     edits: [{ file: QUEUE, find: 'await this.#live.spend(entry, presented.call.fingerprint);', replace: '' }],
     caughtBy: ['approvals are spent once', 'at most once'],
     from: 20,
+  },
+  {
+    name: 'a restart ends an approval that nobody came back with as one that counts',
+    edits: [
+      {
+        file: 'policy/approvals/queue-files.js',
+        find: "return decision?.decision === 'approve' && request.use === 'waits' ? 'approved' : 'expired';",
+        replace: "return decision?.decision === 'approve' ? 'approved' : 'expired';",
+      },
+    ],
+    caughtBy: ['approvals are spent once'],
   },
   {
     name: 'an approval is good for another call',

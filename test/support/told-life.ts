@@ -431,10 +431,11 @@ export class ToldRun {
     return run
   }
 
-  finish(child: ToldRun, reason: TerminationReason = 'Completed'): void {
+  /** `answer`: what the child is said to have answered. */
+  finish(child: ToldRun, reason: TerminationReason = 'Completed', answer = 'fine'): void {
     this.tell({
       ...{ kind: 'DelegationFinished', run_key: this.runId, call_id: child.link.call_id ?? 'none', audit: child.audit },
-      ...{ reason, output_hash: hexHash('said') },
+      ...{ reason, output_hash: hexHash(answer) },
     } as unknown as Event)
   }
 

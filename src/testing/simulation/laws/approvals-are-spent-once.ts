@@ -1,10 +1,14 @@
 /**
  * An effect that needs a person has one: a decision for that very call, made in the life of the process that runs it, used for
- * one effect. What a person is told counts, and what a client is told to wait for, is on the disk.
+ * one effect. What a person is told counts, and what a client is told to wait for, is on the disk, and what is kept of its end
+ * is what the person said.
  */
+import { basename } from 'node:path'
+import type { Json } from '../../../core/index.ts'
 import { type Evidence, type EvidenceReader, HELD, SETTLED } from './evidence.ts'
 import { approvalsOf } from './intent-before-effect.ts'
 import type { Law, Scenario } from './law.ts'
+import { textAt } from './run-facts.ts'
 import type { Seen } from './seen.ts'
 
 interface Given {
@@ -12,7 +16,7 @@ interface Given {
   readonly decision: 'approve' | 'deny'
   /** No process that could use it is alive any more. */
   lapsed: boolean
-  /** The token of the effect it was used for. */
+  /** The number of the effect it was used for. */
   usedBy: number | null
 }
 
@@ -30,7 +34,7 @@ export function approvalsAreSpentOnce(reader: EvidenceReader, { needsApproval }:
         case 'Closed':
           alive.delete(seen.life)
           if (alive.size === 0) for (const each of given.values()) each.lapsed = true
-          return null
+          return whyEndsOtherwise(reader.at(seen, disk), given)
         case 'Told':
           return seen.answer.kind === 'Pending' ? whyNotHeld(seen.answer.handle, reader.at(seen, disk)) : null
         case 'Decided':
@@ -44,7 +48,28 @@ export function approvalsAreSpentOnce(reader: EvidenceReader, { needsApproval }:
           return null
       }
     },
+    settle: (life) => whyEndsOtherwise(reader.at(life.seen, life.disk), given),
   }
+}
+
+/** What is kept of an approval that is over. One that its asker has to come back with is used up, or has lapsed. */
+function whyEndsOtherwise({ files }: Evidence, given: ReadonlyMap<string, Given>): string | null {
+  for (const [path, bytes] of files) {
+    if (!path.startsWith(`${SETTLED}/`)) continue
+    const handle = basename(path, '.json')
+    const decision = given.get(handle)?.decision ?? null
+    const { ended, use } = endIn(bytes)
+    const what = `${handle} is kept as ${ended}`
+    if (ended === 'denied' && decision !== 'deny') return `${what}, and nobody denied it`
+    if ((ended === 'approved' || ended === 'spent') && decision !== 'approve') return `${what}, and nobody approved it`
+    if (ended === 'approved' && use === 'presented') return `${what}, and no call was made with it`
+  }
+  return null
+}
+
+function endIn(bytes: Uint8Array): { readonly ended: string | null; readonly use: string | null } {
+  const end = JSON.parse(Buffer.from(bytes).toString()) as Json
+  return { ended: textAt(end, 'ended'), use: textAt(end, 'request', 'use') }
 }
 
 function whyNotApproved(

@@ -14,7 +14,20 @@ export function whyNotDone(surface: Surface, id: string, content: string, eviden
   if (said !== content)
     return `its claim ${claim.name} says ${said === null ? 'that it was not' : JSON.stringify(said)}`
   const journal = evidence.journals.get(claim.runId ?? '')
-  return journal === undefined ? 'its journal is not there' : whyNotComplete(journal)
+  if (journal === undefined) return 'its journal is not there'
+  return whyNotComplete(journal) ?? whyAnotherAnswer(surface, content, journal)
+}
+
+/** The saved result only repeats what the journal says. */
+function whyAnotherAnswer(surface: Surface, content: string, journal: ReadJournal): string | null {
+  const recorded =
+    surface === 'chat'
+      ? [factsOf(journal).answer]
+      : journal.entries.flatMap(({ event }) =>
+          event.kind === 'ToolBatchCompleted' ? event.observations.map((observation) => observation.content) : [],
+        )
+  if (recorded.includes(content)) return null
+  return `${journal.name} has the answer ${JSON.stringify(recorded.at(-1) ?? null)}`
 }
 
 /** The answer that a saved result holds; null for a run that did not end well. */
@@ -33,14 +46,20 @@ export function whyNotComplete(journal: ReadJournal): string | null {
 
 /** What in the journal is not known to have come back well, or null. */
 export function whyOpen(journal: ReadJournal): string | null {
-  const { dispatches, delegated, openReservations, openEffects, approved } = factsOf(journal)
+  const { dispatches, approved } = factsOf(journal)
+  const begun = new Set(dispatches.map(({ fingerprint }) => fingerprint))
+  const untracked = approved.find(({ fingerprint }) => !begun.has(fingerprint))
+  if (untracked === undefined) return whyBegunOpen(journal)
+  return whyBegunOpen(journal) ?? `${journal.name} has no intent of what entry ${untracked.at} allowed`
+}
+
+/** What the journal says has begun, and is not known to have come back well, or null. */
+export function whyBegunOpen(journal: ReadJournal): string | null {
+  const { dispatches, delegated, openReservations, openEffects } = factsOf(journal)
   const call = dispatches.find(({ known }) => !known)
   if (call !== undefined) return `${journal.name} does not know what entry ${call.started} did`
   const child = delegated.find(({ completed }) => !completed)
   if (child !== undefined) return `${journal.name} does not know how the run of entry ${child.started} ended`
   if (openReservations.length > 0) return `${journal.name} has the open reservation ${openReservations[0]?.id}`
-  if (openEffects.length > 0) return `${journal.name} has the open effect of ${openEffects[0]}`
-  const began = new Set(dispatches.map(({ fingerprint }) => fingerprint))
-  const untracked = approved.find(({ fingerprint }) => !began.has(fingerprint))
-  return untracked === undefined ? null : `${journal.name} has no intent of what entry ${untracked.at} allowed`
+  return openEffects.length > 0 ? `${journal.name} has the open effect of ${openEffects[0]}` : null
 }

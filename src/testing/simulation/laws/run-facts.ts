@@ -28,8 +28,11 @@ export interface Dispatch {
 export interface DelegatedRun {
   readonly started: number
   readonly runId: string
+  readonly callId: string
   finished: number | null
   completed: boolean
+  /** Of its answer, as the run that began it says. */
+  outputHash: string | null
 }
 
 export interface RunFacts {
@@ -45,6 +48,8 @@ export interface RunFacts {
   /** The first entry behind it that starts an effect. */
   readonly startedAfter: number | null
   readonly end: TerminationReason | null
+  /** The last answer that policy let out. */
+  readonly answer: string | null
   readonly invocation: { readonly id: string; readonly scope: string } | null
   /** The run that began this one, by its own word. */
   readonly parent: string | null
@@ -69,6 +74,7 @@ function gather(journal: ReadJournal): RunFacts {
   let unconfirmed: number | null = null
   let startedAfter: number | null = null
   let end: TerminationReason | null = null
+  let answer: string | null = null
   let context: JsonObject = {}
   for (const { sequence, event } of journal.entries) {
     if (unconfirmed !== null && startsEffect(event)) startedAfter ??= sequence
@@ -79,6 +85,7 @@ function gather(journal: ReadJournal): RunFacts {
         break
       case 'PolicyEvaluated':
         approved.push(...(event.approved_calls ?? []).flatMap((call) => approvedCall(sequence, event.iteration, call)))
+        answer = answerAmong(event.approved_calls ?? [])
         break
       case 'ToolDispatchStarted': {
         const { dispatch_id, call_fingerprint: fingerprint, call_id: callId } = event
@@ -94,13 +101,18 @@ function gather(journal: ReadJournal): RunFacts {
         delegated.set(event.audit.run_id, {
           started: sequence,
           runId: event.audit.run_id,
+          callId: event.call_id,
           finished: null,
           completed: false,
+          outputHash: null,
         })
         break
       case 'DelegationFinished': {
         const child = delegated.get(event.audit.run_id)
-        if (child !== undefined) Object.assign(child, { finished: sequence, completed: event.reason === 'Completed' })
+        if (child === undefined) break
+        child.finished = sequence
+        child.completed = event.reason === 'Completed'
+        child.outputHash = event.output_hash
         break
       }
       case 'BudgetReservationStarted':
@@ -127,6 +139,7 @@ function gather(journal: ReadJournal): RunFacts {
     unconfirmed,
     startedAfter,
     end,
+    answer,
     invocation: invocationIn(context),
     parent: textAt(context, 'delegation', 'parent_audit', 'run_id'),
   }
@@ -140,6 +153,13 @@ function approvedCall(at: number, iteration: number, call: JsonObject): readonly
   if (callId === null || tool === null || fingerprint === null || !isObject(args)) return []
   const handle = textAt(call, 'approval', 'escalation_id')
   return [{ at, iteration, callId, tool, fingerprint, args, token: tokenIn(args), handle }]
+}
+
+function answerAmong(calls: readonly JsonObject[]): string | null {
+  const answers = calls.flatMap(
+    (call) => textAt(call, 'action', 'Respond', 'content') ?? textAt(call, 'action', 'Terminate', 'output') ?? [],
+  )
+  return answers.at(-1) ?? null
 }
 
 /** A member of its own, or a parameter of the URL that is asked. */

@@ -1,12 +1,14 @@
 /**
  * Unknown never becomes success (law 3): what a client is told was done is proven by what was durable at that moment, agrees
- * with what the tools really said, and is said again and again in the same words.
+ * with what the tools really said, and is said again and again in the same words. The same holds for what journals
+ * record of an end.
  */
 import { claimKey, type Evidence, type EvidenceReader, SCOPE_OF } from './evidence.ts'
 import { approvalsOf, HTTP } from './intent-before-effect.ts'
 import type { ReadJournal } from './journal-reader.ts'
 import type { Law } from './law.ts'
 import { whyNotDone } from './proven-done.ts'
+import { whyEndsLie } from './recorded-ends.ts'
 import { factsOf } from './run-facts.ts'
 import type { ClientAnswer, Seen, Surface } from './seen.ts'
 
@@ -71,12 +73,12 @@ export function unknownIsNoSuccess(reader: EvidenceReader): Law {
       }
     },
     settle: (life) => {
-      const { journals } = reader.at(life.seen, life.disk)
-      for (const journal of journals.values()) {
+      const evidence = reader.at(life.seen, life.disk)
+      for (const journal of evidence.journals.values()) {
         const reason = whyReceiptsLie(journal, byToken)
         if (reason !== null) return reason
       }
-      return null
+      return whyEndsLie(evidence)
     },
   }
 }

@@ -100,7 +100,31 @@ const LIES: readonly [string, (life: ToldLife) => void, string][] = [
     (life) => life.told('mcp', 'r1/a', { kind: 'Pending', handle: HANDLE }),
     'no durable request of it is there',
   ],
+  ['an end that is kept as a denial of nobody', (life) => kept(life, 'denied'), 'and nobody denied it'],
+  [
+    'an end that is kept as an approval, and was denied',
+    (life) => {
+      decided(life, 'deny')
+      kept(life, 'spent')
+    },
+    'is kept as spent, and nobody approved it',
+  ],
+  [
+    'an approval that counts though nobody came back with it',
+    (life) => {
+      decided(life, 'approve')
+      kept(life, 'approved')
+    },
+    'is kept as approved, and no call was made with it',
+  ],
 ]
+
+/** What is kept of an approval that its asker has to come back with, when its process ends. */
+function kept(life: ToldLife, ended: string): void {
+  const end = { version: 1, request: { use: 'presented' }, ended }
+  life.disk.put(`approvals/settled/${HANDLE}.json`, `${JSON.stringify(end)}\n`)
+  life.see({ kind: 'Closed', life: 1, held: {} })
+}
 
 test.each(LIES)('%s is found', (_, tell, reason) => {
   const life = newLife()

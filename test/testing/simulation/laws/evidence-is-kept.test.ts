@@ -36,7 +36,7 @@ const LIES: readonly [string, (life: ToldLife, run: ToldRun) => void, string][] 
   ['a settled approval that is gone', (life) => life.disk.remove(SETTLED), 'is gone'],
   [
     'a settled approval that was changed',
-    (life) => life.disk.put(SETTLED, '{"ended":"spent"}\n'),
+    (life) => life.disk.put(SETTLED, '{"ended":"withdrawn"}\n'),
     'are not the first of the',
   ],
   ['a held request that ended nowhere', (life) => life.disk.remove(`${HELD.replace('aa', 'dd')}.json`), 'is gone'],
@@ -45,7 +45,7 @@ const LIES: readonly [string, (life: ToldLife, run: ToldRun) => void, string][] 
     'an end that was settled as another',
     (life) => {
       life.disk.remove(`${HELD.replace('aa', 'ee')}.end.json`)
-      life.disk.put(SETTLED.replace('aa', 'ee'), '{"ended":"spent"}\n')
+      life.disk.put(SETTLED.replace('aa', 'ee'), '{"ended":"withdrawn"}\n')
     },
     'is gone',
   ],
@@ -54,7 +54,7 @@ const LIES: readonly [string, (life: ToldLife, run: ToldRun) => void, string][] 
 /** A life in which something of everything is durable, and has been seen. */
 function fullLife(): { readonly life: ToldLife; readonly run: ToldRun } {
   const life = new ToldLife()
-  life.disk.put(SETTLED, '{"ended":"denied"}\n')
+  life.disk.put(SETTLED, '{"ended":"expired"}\n')
   life.disk.put(`${HELD.replace('aa', 'dd')}.json`, '{"version":1}\n')
   life.disk.put(`${HELD.replace('aa', 'dd')}.decision.json`, '{"decision":"approve"}\n')
   life.disk.put(`${HELD.replace('aa', 'ee')}.end.json`, '{"ended":"expired"}\n')
@@ -85,7 +85,7 @@ test('evidence may grow, temporary names and locks may go, and an approval moves
   const { life } = fullLife()
   life.disk.remove('governed/.audit-signing.key.00.tmp')
   life.disk.remove('invocations/store.lock')
-  const end = '{"ended":"spent"}\n'
+  const end = '{"ended":"expired"}\n'
   life.disk.put(`${HELD.replace('aa', 'dd')}.end.json`, end)
   life.disk.remove(`${HELD.replace('aa', 'dd')}.json`)
   life.disk.remove(`${HELD.replace('aa', 'dd')}.decision.json`)

@@ -33,7 +33,7 @@ function sessionCall(life: ToldLife, token: string): ToldRun {
 }
 
 /** A call with an id in a session, up to its saved result, whose tool answered this. */
-function identifiedCall(life: ToldLife, answer: 'done' | 'not done'): ToldRun {
+function identifiedCall(life: ToldLife, answer: 'done' | 'not done', saved = 'did r1/a'): ToldRun {
   const session = life.session()
   const run = session.delegate('call', { id: life.id(), scope: 'mcp:call:v1' })
   run.claim('identified')
@@ -43,7 +43,7 @@ function identifiedCall(life: ToldLife, answer: 'done' | 'not done'): ToldRun {
   life.effect('r1/a', answer)
   run.stage(receipt, run.batch('r1/a'))
   run.end()
-  run.result('', { observation: { content: 'did r1/a' } })
+  run.result('', { observation: { content: saved } })
   return run
 }
 
@@ -325,7 +325,74 @@ const LIES: readonly [string, (life: ToldLife) => void, string][] = [
     },
     'and later Unknown with INVOCATION_UNRESOLVED',
   ],
+  [
+    'a saved result of a chat that its journal does not hold',
+    (life) => {
+      const run = life.chat('r1')
+      run.infer({ Respond: { content: 'fine' } })
+      run.end()
+      run.result('great')
+      life.told('chat', run.id, done('great'))
+    },
+    'has the answer "fine"',
+  ],
+  [
+    'a saved result of a call that its journal does not hold',
+    (life) => {
+      const run = identifiedCall(life, 'done', 'did more')
+      life.told('identified', run.id, done('did more'))
+    },
+    'has the answer "did r1/a"',
+  ],
+  [
+    'a session that ended well and does not know what a call did',
+    (life) => {
+      const session = life.session()
+      session.allow(callOf('r1/a'))
+      session.intend('r1/a')
+      life.effect('r1/a')
+      session.end()
+    },
+    'ended with "Completed", and',
+  ],
+  [
+    'a delegated run that completed without an end',
+    (life) => {
+      const run = life.chat('r1')
+      run.finish(delegated(run, () => undefined))
+    },
+    'says that a delegated run completed, and',
+  ],
+  [
+    'a delegated run that is said to have answered otherwise',
+    (life) => {
+      const run = life.chat('r1')
+      run.finish(delegated(run), 'Completed', 'great')
+    },
+    'what it answered is not "fine"',
+  ],
+  [
+    'a delegated run whose answer was observed in other words',
+    (life) => {
+      const run = life.chat('r1')
+      run.finish(delegated(run))
+      run.tell(run.batch('reviewer', 'great'))
+    },
+    'observed "great", and',
+  ],
 ]
+
+/** A delegated run that answers, up to its end. */
+function delegated(parent: ToldRun, end = (child: ToldRun): void => child.end()): ToldRun {
+  parent.openBudget()
+  const child = parent.delegate('reviewer')
+  child.start()
+  child.linkBudget()
+  child.propose({ Respond: { content: 'fine' } })
+  child.allow({ Respond: { content: 'fine' } })
+  end(child)
+  return child
+}
 
 test.each(LIES)('%s is found', async (_, tell, reason) => {
   const life = new ToldLife()
@@ -365,6 +432,7 @@ test('a run whose end could not be recorded at first may be found done later', (
   const life = new ToldLife()
   const run = life.chat('r1')
   life.told('chat', run.id, { kind: 'Failed', code: 'LOOP_ERROR' })
+  run.infer({ Respond: { content: 'fine' } })
   run.end()
   run.result('fine')
   life.told('chat', run.id, done('fine', true))
