@@ -325,6 +325,17 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
     caughtBy: ['unknown is no success'],
   },
   {
+    name: 'a run ends before the runs that it began',
+    edits: [
+      {
+        file: 'loop/lifecycle.js',
+        find: 'const children = await cleanUp(run, async () => await delegates?.cleanUp(runKey));',
+        replace: 'const children = null;\n    void cleanUp(run, async () => await delegates?.cleanUp(runKey));',
+      },
+    ],
+    caughtBy: ['unknown is no success'],
+  },
+  {
     name: 'a saved result is repeated that its journal does not hold',
     edits: [
       {

@@ -22,7 +22,7 @@ export function lawsOf(scenario: Scenario): readonly Law[] {
     atMostOnce(reader),
     stopAfterUncertainty(reader, scenario),
     approvalsAreSpentOnce(reader, scenario),
-    unknownIsNoSuccess(reader),
+    unknownIsNoSuccess(reader, scenario),
     claimsAnswerTheEvidence(reader, scenario),
     evidenceIsKept(reader),
     evidenceVerifies(reader),

@@ -11,6 +11,8 @@ import { canonicalText } from './plain-json.ts'
 export interface ReadEntry {
   readonly sequence: number
   readonly iteration: number
+  /** As written; texts of one clock sort like their times. */
+  readonly timestamp: string
   readonly event: Event
 }
 
@@ -157,7 +159,8 @@ function entryIn(line: Buffer, place: Place): { readonly entry: ReadEntry; reado
   if (kinds.length !== 1 || typeof kind !== 'string' || typeof members !== 'object') return 'holds no event'
   if ((kind === 'Started') !== (place.sequence === 0)) return `is ${kind}`
   const event = { kind, ...members } as unknown as Event
-  return { entry: { sequence: place.sequence, iteration: entry.iteration ?? 0, event }, lineHash }
+  const { iteration = 0, timestamp = '' } = entry
+  return { entry: { sequence: place.sequence, iteration, timestamp, event }, lineHash }
 }
 
 interface WireRecord {
@@ -165,6 +168,7 @@ interface WireRecord {
     readonly sequence?: number
     readonly agent_id?: string
     readonly iteration?: number
+    readonly timestamp?: string
     readonly event?: Record<string, object>
   }
   readonly previous_hash?: string

@@ -55,6 +55,8 @@ export interface Scenario {
   allows(tool: string, args: JsonObject, policies: string | null): boolean
   /** Whether the disk may have kept a process from reading policies that were written. Default: no. */
   readonly mayReadStale?: boolean
+  /** Whether somebody sets the clock back. Default: no. */
+  readonly clockGoesBack?: boolean
   /** Whether a person has to approve it first. */
   needsApproval(tool: string, args: JsonObject): boolean
   /** The `request` of the `Asked` that this token, or this subject of an inference, was made from; null for one of nobody. */

@@ -5,8 +5,8 @@ import type { ReadJournal } from './journal-reader.ts'
 import { whyBegunOpen, whyNotComplete } from './proven-done.ts'
 import { type DelegatedRun, factsOf } from './run-facts.ts'
 
-/** Why one of the recorded ends is not true, or null. */
-export function whyEndsLie(evidence: Evidence): string | null {
+/** Why one of the recorded ends is not true, or null. `inOrder`: the clock never went back, so that it tells which came first. */
+export function whyEndsLie(evidence: Evidence, inOrder: boolean): string | null {
   for (const journal of evidence.journals.values()) {
     const { end, delegated } = factsOf(journal)
     // what was allowed and never began is no uncertainty of the run itself: a grant may lapse while others wait for a person
@@ -16,9 +16,20 @@ export function whyEndsLie(evidence: Evidence): string | null {
       const reason = child.completed ? whyChildLies(child, journal, evidence) : null
       if (reason !== null)
         return `entry ${child.finished} of ${journal.name} says that a delegated run completed, and ${reason}`
+      if (inOrder && endedAfter(child, journal, evidence))
+        return `${journal.name} ended before a run that it began, of entry ${child.started}`
     }
   }
   return null
+}
+
+/** A run ends when everything below it has ended, or says that it could not wait for it. */
+function endedAfter({ runId }: DelegatedRun, journal: ReadJournal, { journals }: Evidence): boolean {
+  const own = journals.get(runId)
+  const { end, endedAt } = factsOf(journal)
+  const childEndedAt = own === undefined ? null : factsOf(own).endedAt
+  if (endedAt === null || childEndedAt === null || childEndedAt <= endedAt) return false
+  return !JSON.stringify(end).includes('could not be ended')
 }
 
 /** What a delegated run answered is what its own journal says, and the run that delegated observed it in these words. */

@@ -48,6 +48,8 @@ export interface RunFacts {
   /** The first entry behind it that starts an effect. */
   readonly startedAfter: number | null
   readonly end: TerminationReason | null
+  /** When, by the clock of its process. */
+  readonly endedAt: string | null
   /** The last answer that policy let out. */
   readonly answer: string | null
   readonly invocation: { readonly id: string; readonly scope: string } | null
@@ -74,9 +76,10 @@ function gather(journal: ReadJournal): RunFacts {
   let unconfirmed: number | null = null
   let startedAfter: number | null = null
   let end: TerminationReason | null = null
+  let endedAt: string | null = null
   let answer: string | null = null
   let context: JsonObject = {}
-  for (const { sequence, event } of journal.entries) {
+  for (const { sequence, timestamp, event } of journal.entries) {
     if (unconfirmed !== null && startsEffect(event)) startedAfter ??= sequence
     if (carriesUnconfirmed(event)) unconfirmed ??= sequence
     switch (event.kind) {
@@ -126,6 +129,7 @@ function gather(journal: ReadJournal): RunFacts {
         break
       case 'Terminated':
         end = event.reason
+        endedAt = timestamp
         break
       default:
     }
@@ -139,6 +143,7 @@ function gather(journal: ReadJournal): RunFacts {
     unconfirmed,
     startedAfter,
     end,
+    endedAt,
     answer,
     invocation: invocationIn(context),
     parent: textAt(context, 'delegation', 'parent_audit', 'run_id'),

@@ -6,7 +6,7 @@
 import { claimKey, type Evidence, type EvidenceReader, SCOPE_OF } from './evidence.ts'
 import { approvalsOf, HTTP } from './intent-before-effect.ts'
 import type { ReadJournal } from './journal-reader.ts'
-import type { Law } from './law.ts'
+import type { Law, Scenario } from './law.ts'
 import { whyNotDone } from './proven-done.ts'
 import { whyEndsLie } from './recorded-ends.ts'
 import { factsOf } from './run-facts.ts'
@@ -19,7 +19,7 @@ interface Effect {
   answer: 'none' | 'done' | 'not done' | 'bad'
 }
 
-export function unknownIsNoSuccess(reader: EvidenceReader): Law {
+export function unknownIsNoSuccess(reader: EvidenceReader, { clockGoesBack }: Pick<Scenario, 'clockGoesBack'>): Law {
   const effects = new Map<number, Effect>()
   const byToken = new Map<string, Effect>()
   const finals = new Map<string, ClientAnswer>()
@@ -78,7 +78,7 @@ export function unknownIsNoSuccess(reader: EvidenceReader): Law {
         const reason = whyReceiptsLie(journal, byToken)
         if (reason !== null) return reason
       }
-      return whyEndsLie(evidence)
+      return whyEndsLie(evidence, clockGoesBack !== true)
     },
   }
 }

@@ -96,6 +96,7 @@ class LifeRun {
       project: PROJECT,
       allows,
       mayReadStale: troubles.some(({ on, how }) => READS.has(on) && how !== 'slow'),
+      clockGoesBack: events.some((event) => event.kind === 'wall' && event.ms < 0),
       needsApproval,
       requestOf: (token) => token.split('/')[0] ?? null,
       bootMayFail: (code) => machine.disk.hasFailed && code.startsWith('STORAGE_'),

@@ -380,6 +380,17 @@ const LIES: readonly [string, (life: ToldLife) => void, string][] = [
     },
     'observed "great", and',
   ],
+  [
+    'a run that ended before a run that it began',
+    (life) => {
+      const run = life.chat('r1')
+      const child = delegated(run, () => undefined)
+      run.end('Timeout')
+      for (let more = 0; more < 5; more += 1) child.propose({ Respond: { content: 'fine' } })
+      child.end()
+    },
+    'ended before a run that it began, of entry 2',
+  ],
 ]
 
 /** A delegated run that answers, up to its end. */
