@@ -85,7 +85,7 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
   {
     name: 'the journal is not synced',
     edits: [{ file: WRITER, find: SYNC, replace: '' }],
-    caughtBy: ['intent before effect'],
+    caughtBy: ['intent before effect', 'unknown is no success'],
   },
   {
     name: 'the journal is synced before it is written',
@@ -93,7 +93,7 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
       { file: WRITER, find: SYNC, replace: '' },
       { file: WRITER, find: WRITE, replace: `${SYNC}\n        ${WRITE}` },
     ],
-    caughtBy: ['intent before effect'],
+    caughtBy: ['intent before effect', 'unknown is no success'],
   },
   {
     name: 'the journal acknowledges before its sync is over',
@@ -365,7 +365,11 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
   },
   {
     name: 'a poisoned session takes calls',
-    edits: [NO_LATCH, { file: 'session/state.js', find: 'this.#poisoned = true;\n        this.stop();', replace: '' }],
+    edits: [
+      NO_LATCH,
+      { file: 'session/state.js', find: 'this.#poisoned = true;\n        this.stop();', replace: 'this.#poisoned = true;' },
+      { file: CALLS, find: 'if (state.closing || state.poisoned)', replace: 'if (state.closing)' },
+    ],
     caughtBy: ['stop after uncertainty'],
   },
   // law 5: fail closed
@@ -536,6 +540,17 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
     name: 'an id answers from its claim alone',
     edits: [NO_READING_BACK, NO_READING_AGAIN],
     caughtBy: ['claims answer the evidence', 'unknown is no success'],
+  },
+  {
+    name: 'an id answers whoever asks',
+    edits: [
+      {
+        file: 'coordinator/chat.js',
+        find: 'request: { version: 1, caller: this.#caller, content },',
+        replace: 'request: { version: 1, content },',
+      },
+    ],
+    caughtBy: ['claims answer the evidence'],
   },
   {
     name: 'an id forgets how it ended',

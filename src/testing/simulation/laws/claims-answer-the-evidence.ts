@@ -1,6 +1,6 @@
 /**
  * What an id is answered with agrees with the evidence: not found only what never began, done only what is proven, unresolved
- * only what is not, and nothing is under way once everything is quiet.
+ * only what is not, and nothing is under way once everything is quiet. Whoever came with another credential is answered nothing.
  */
 import { claimKey, type Evidence, type EvidenceReader, GOVERNED, SCOPE_OF } from './evidence.ts'
 import type { Law, Scenario } from './law.ts'
@@ -14,21 +14,29 @@ export function claimsAnswerTheEvidence(reader: EvidenceReader, { requestOf }: P
   /** By surface and id, what a client was told first that a claim must stand behind, and as which event. */
   const told = new Map<string, { readonly what: string; readonly at: number }>()
   let count = 0
+  /** By surface and id, the caller who asked for it first. */
+  const owners = new Map<string, string | undefined>()
   return {
     name: 'claims answer the evidence',
     watch: (seen, disk) => {
       count += 1
       if (seen.kind === 'EffectBegan') begun.set(requestOf(seen.token) ?? '', seen.token)
+      if (seen.kind === 'Asked' && seen.id !== null) {
+        const key = keyOf(seen.surface, seen.id)
+        if (!owners.has(key)) owners.set(key, seen.caller)
+      }
       if (seen.kind === 'Told' && seen.id !== null && SCOPE_OF[seen.surface] !== null) {
-        const { surface, id, answer } = seen
+        const { surface, id, answer, caller } = seen
         const key = keyOf(surface, id)
+        const evidence = reader.at(seen, disk)
+        if (owners.has(key) && owners.get(key) !== caller && tellsStrangers(answer, key, evidence))
+          return `The id ${id} of one caller was answered to another as ${worded(answer)}`
         const before = told.get(key)
         if (isNotFound(answer) && before !== undefined && before.at <= (seen.askedAt ?? count))
           return `The id ${id} is not found, and a client had been told ${before.what}`
         if (needsClaim(answer) && before === undefined) told.set(key, { what: worded(answer), at: count })
         if (answer.kind !== 'Opened') return null
-        const { files } = reader.at(seen, disk)
-        const there = [...files.keys()].some((path) => path === `${GOVERNED}/${answer.journal}`)
+        const there = [...evidence.files.keys()].some((path) => path === `${GOVERNED}/${answer.journal}`)
         return there ? null : `The id ${id} was opened, and its journal ${answer.journal} is not durable`
       }
       if (seen.kind !== 'Settled') return null
@@ -88,6 +96,11 @@ function keyOf(surface: Surface, id: string): string {
 
 function isNotFound(answer: ClientAnswer): boolean {
   return 'code' in answer && answer.code === 'INVOCATION_NOT_FOUND'
+}
+
+/** A claim that was torn before it said whose it is, is unresolved for everybody. */
+function tellsStrangers(answer: ClientAnswer, key: string, { claims }: Evidence): boolean {
+  return answer.kind === 'Unknown' ? claims.has(key) : answer.kind !== 'Refused'
 }
 
 /** What can only be said of an id that is claimed, and will stay so. */

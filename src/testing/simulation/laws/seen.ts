@@ -19,6 +19,8 @@ export type Seen =
   | {
       readonly kind: 'Asked'
       readonly client: string
+      /** What stands for the credential that it came with. Default: the one that everybody holds. */
+      readonly caller?: string
       readonly surface: Surface
       readonly id: string | null
       readonly request: string
@@ -31,6 +33,7 @@ export type Seen =
   | {
       readonly kind: 'Told'
       readonly client: string
+      readonly caller?: string
       readonly surface: Surface
       readonly id: string | null
       readonly answer: ClientAnswer

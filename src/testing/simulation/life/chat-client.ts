@@ -4,7 +4,6 @@ import type { ClientAnswer } from '../laws/seen.ts'
 import type { Wire } from '../machine/wire.ts'
 import { invocationId, requestLabel } from './ids.ts'
 import type { ChatStep } from './plan.ts'
-import { TOKEN } from './scenario.ts'
 import { connected, pause, type Shore, within } from './shore.ts'
 
 const WAIT_MS = 400_000
@@ -82,7 +81,11 @@ export class ChatClient {
   ): Promise<void> {
     const { observer } = this.#shore
     if (message.type === 'ChatSend') {
-      observer.see({ kind: 'Asked', client: this.#name, surface: 'chat', id: message.id, request: label, token: label })
+      const { token: caller } = this.#shore
+      observer.see({
+        ...{ kind: 'Asked', client: this.#name, caller, surface: 'chat' },
+        ...{ id: message.id, request: label, token: label },
+      })
     }
     if (message.type === 'ChatInspect') {
       this.#asked.set(message.id, [...(this.#asked.get(message.id) ?? []), observer.seen.length])
@@ -100,7 +103,7 @@ export class ChatClient {
     if (this.#socket?.readyState === WebSocket.OPEN) return this.#socket
     const wire = await connected(this.#shore)
     if (wire === null) return null
-    const socket = new WebSocket(`ws://127.0.0.1:8080/ws/chat?token=${TOKEN}`, {
+    const socket = new WebSocket(`ws://127.0.0.1:8080/ws/chat?token=${this.#shore.token}`, {
       createConnection: () => wire as never,
       perMessageDeflate: false,
     })
@@ -125,15 +128,10 @@ export class ChatClient {
     }
     const answer = answerIn(message)
     if (answer === null) return
+    const { observer, token: caller } = this.#shore
     const askedAt = answer.kind === 'Opened' ? undefined : this.#asked.get(id ?? '')?.shift()
-    this.#shore.observer.see({
-      kind: 'Told',
-      client: this.#name,
-      surface: 'chat',
-      id,
-      answer,
-      ...(askedAt === undefined ? {} : { askedAt }),
-    })
+    const when = askedAt === undefined ? {} : { askedAt }
+    observer.see({ kind: 'Told', client: this.#name, caller, surface: 'chat', id, answer, ...when })
     if (answer.kind === 'Opened' || id === null) return
     this.#open.get(id)?.()
     this.#open.delete(id)

@@ -1,6 +1,4 @@
 /** One HTTP request over one connection, as plain as a client can be: null when the answer did not arrive whole. */
-
-import { TOKEN } from './scenario.ts'
 import { connected, type Shore, within } from './shore.ts'
 
 export interface HttpAnswer {
@@ -26,7 +24,7 @@ export async function ask(
   const text = body === undefined ? '' : JSON.stringify(body)
   const all = {
     host: '127.0.0.1:8080',
-    authorization: `Bearer ${TOKEN}`,
+    authorization: `Bearer ${shore.token}`,
     connection: 'close',
     ...(body === undefined
       ? {}

@@ -16,7 +16,7 @@ import { Effects } from './outside.ts'
 import type { ChatStep, Plan, PlannedEvent, ToolStep } from './plan.ts'
 import { allows, isUsable, writePolicies } from './policies.ts'
 import { Processes } from './processes.ts'
-import { BANK_ADDRESS, layOut, needsApproval, PROJECT } from './scenario.ts'
+import { BANK_ADDRESS, layOut, needsApproval, OTHER_TOKEN, PROJECT } from './scenario.ts'
 import type { Shore } from './shore.ts'
 import { ToolClient } from './tool-client.ts'
 
@@ -40,6 +40,8 @@ export interface LivedLife {
 const READS: ReadonlySet<string> = new Set(['open', 'read', 'list', 'lstat'])
 /** A life that has not become quiet by then hangs. */
 const STEPS_MAX = 40_000
+/** Of all lives: in these a stranger comes in the end. */
+const STRANGERS = 0.15
 const GOVERNED = `${PROJECT}/.symbiont/governed`
 const HELD = `${PROJECT}/.symbiont/approvals/held`
 
@@ -130,6 +132,7 @@ class LifeRun {
     this.#processes.boot()
     await this.#until(this.#settle())
     await this.#until(this.#processes.end())
+    if (chanceOf(this.#plan.seed, 'stranger').happens(STRANGERS)) await this.#meetStranger()
     await this.#observer.settle({ project: PROJECT, publicKey: this.#observer.publicKey })
     return {
       seed: this.#plan.seed,
@@ -147,6 +150,26 @@ class LifeRun {
           .length,
       },
     }
+  }
+
+  /** Somebody who asked for nothing asks about every chat, and holds a token of his own. */
+  async #meetStranger(): Promise<void> {
+    this.#processes.token = OTHER_TOKEN
+    this.#processes.boot()
+    await this.#until(this.#askAsStranger())
+    await this.#until(this.#processes.end())
+  }
+
+  async #askAsStranger(): Promise<void> {
+    this.#over = false
+    const stranger = new ChatClient(this.#shore(), 'a stranger')
+    const asked = new Map<string, string>()
+    for (const seen of this.#observer.seen)
+      if (seen.kind === 'Asked' && seen.surface === 'chat' && seen.id !== null && !asked.has(seen.id))
+        asked.set(seen.id, seen.request)
+    for (const [id, label] of asked) await stranger.inspect(label, id)
+    stranger.hangUp()
+    this.#over = true
   }
 
   /** A person does what the runtime asks for: a process that died while it made the signing key left the key a second name. */
@@ -221,6 +244,7 @@ class LifeRun {
     const run = this
     return {
       seed: this.#plan.seed,
+      token: this.#processes.token,
       turns: this.#machine.turns,
       observer: this.#observer,
       connect: () => this.#machine.net.connect(),

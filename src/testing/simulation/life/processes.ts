@@ -6,6 +6,7 @@ import type { Owner } from '../machine/turns.ts'
 import type { Observer } from './observer.ts'
 import type { Effects } from './outside.ts'
 import { type Program, startProgram } from './program.ts'
+import { TOKEN } from './scenario.ts'
 
 const BOOT_MS = 50
 /** After a boot that failed, somebody tries again. */
@@ -23,6 +24,8 @@ export class Processes {
   #program: Program | null = null
   #stopping = false
   #count = 0
+  /** Whose holder may connect, from the next boot on. */
+  token = TOKEN
 
   constructor(machine: Machine, observer: Observer, effects: Effects, outside: Outside) {
     this.#machine = machine
@@ -42,7 +45,7 @@ export class Processes {
     this.#owner = owner
     this.#program = null
     const world = this.#machine.worldOf(owner, this.#outside)
-    startProgram(world, owner, this.#effects, this.#observer).then(
+    startProgram(world, owner, this.#effects, this.#observer, this.token).then(
       (program) => {
         if (!owner.alive) return program.letGo()
         this.#program = program

@@ -13,7 +13,7 @@ import type { World } from '../../../world/index.ts'
 import type { Owner } from '../machine/turns.ts'
 import type { Observer } from './observer.ts'
 import type { Effects } from './outside.ts'
-import { BANK, HELD_TOOLS, MODEL_URL, OWN_TOOLS, PROJECT, TOKEN } from './scenario.ts'
+import { BANK, HELD_TOOLS, MODEL_URL, OWN_TOOLS, PROJECT } from './scenario.ts'
 
 export interface Program {
   readonly runtime: Runtime
@@ -22,7 +22,13 @@ export interface Program {
   letGo(): void
 }
 
-export async function startProgram(world: World, owner: Owner, effects: Effects, observer: Observer): Promise<Program> {
+export async function startProgram(
+  world: World,
+  owner: Owner,
+  effects: Effects,
+  observer: Observer,
+  token: string,
+): Promise<Program> {
   const report = (what: string, error: unknown): void => {
     observer.note(`reported: ${what}: ${String(error)}`)
     if (owner.alive && isBroken(error))
@@ -47,7 +53,7 @@ export async function startProgram(world: World, owner: Owner, effects: Effects,
           if (level === 'error' || level === 'warn') report(`log: ${message}`, facts?.error ?? facts?.code ?? '')
         },
       },
-      legacyToken: TOKEN,
+      legacyToken: token,
       port: 0,
       rateLimit: null,
     }).catch(async (error: unknown) => {

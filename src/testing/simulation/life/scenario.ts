@@ -7,6 +7,8 @@ import type { SimDisk } from '../machine/disk.ts'
 
 export const PROJECT = '/srv/project'
 export const TOKEN = 'a-token-for-the-simulated-server'
+/** Of the last process of some lives: whoever holds it is another caller. */
+export const OTHER_TOKEN = 'a-token-of-somebody-else'
 export const AGENT = 'worker'
 export const MODEL_URL = 'http://model.example/v1'
 export const BANK = 'http://bank.example'

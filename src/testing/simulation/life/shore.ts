@@ -5,6 +5,8 @@ import type { Observer } from './observer.ts'
 
 export interface Shore {
   readonly seed: number
+  /** What its clients hold. */
+  readonly token: string
   readonly turns: Turns
   readonly observer: Observer
   /** A connection to the server; null when nobody listens. */

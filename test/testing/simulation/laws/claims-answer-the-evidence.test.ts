@@ -18,7 +18,27 @@ function unheard(life: ToldLife): ToldRun {
   return run
 }
 
+/** A request of one caller, about which another one is told this. */
+function toldToStranger(life: ToldLife, answer: Parameters<ToldLife['told']>[2]): void {
+  const { id } = life.wholeChat()
+  life.see({ kind: 'Told', client: 'c2', caller: 'somebody else', surface: 'chat', id, answer })
+}
+
 const LIES: readonly [string, (life: ToldLife) => void, string][] = [
+  [
+    'an answer for somebody who did not ask',
+    (life) => toldToStranger(life, { kind: 'Done', content: 'answer to r1', replayed: true }),
+    'of one caller was answered to another as Done',
+  ],
+  [
+    'a journal that is shown to somebody who did not ask',
+    (life) => {
+      const { id, name } = life.wholeChat()
+      const answer = { kind: 'Opened', journal: name } as const
+      life.see({ kind: 'Told', client: 'c2', caller: 'somebody else', surface: 'chat', id, answer })
+    },
+    'of one caller was answered to another as Opened',
+  ],
   [
     'an opened id that is not found in the end',
     (life) => settled(life, life.chat('r1').id, NOT_FOUND),
@@ -169,4 +189,10 @@ test('an id of which nothing began is not found, an interrupted one is unresolve
   life.see({ kind: 'Settled', surface: 'chat', id: run.id, request: 'r2', answer: UNRESOLVED })
   life.disk.put(`invocations/${'1'.repeat(64)}.jsonl`, '{"kind":"cl')
   expect(await life.ended()).toEqual({})
+})
+
+test('a caller who did not ask may be refused', () => {
+  const life = new ToldLife()
+  toldToStranger(life, { kind: 'Refused', code: 'INVOCATION_CONFLICT' })
+  expect(life.complaints.get(LAW)).toBeUndefined()
 })
