@@ -428,7 +428,7 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
       },
     ],
     caughtBy: ['policy is obeyed', 'approvals are spent once'],
-    from: 34,
+    from: 270,
   },
   {
     name: 'what a person denied is approved',
