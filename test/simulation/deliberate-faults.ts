@@ -367,7 +367,11 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
     name: 'a poisoned session takes calls',
     edits: [
       NO_LATCH,
-      { file: 'session/state.js', find: 'this.#poisoned = true;\n        this.stop();', replace: 'this.#poisoned = true;' },
+      {
+        file: 'session/state.js',
+        find: 'this.#poisoned = true;\n        this.stop();',
+        replace: 'this.#poisoned = true;',
+      },
       { file: CALLS, find: 'if (state.closing || state.poisoned)', replace: 'if (state.closing)' },
     ],
     caughtBy: ['stop after uncertainty'],
@@ -459,6 +463,7 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
       },
     ],
     caughtBy: ['approvals are spent once'],
+    from: 150,
   },
   {
     name: 'an approval is good for another call',
