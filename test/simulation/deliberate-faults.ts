@@ -519,7 +519,7 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
       },
     ],
     caughtBy: ['evidence verifies'],
-    from: 60,
+    from: 170,
   },
   {
     name: 'a run is called done though its end is not recorded',
