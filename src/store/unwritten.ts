@@ -9,10 +9,11 @@
 const SECTOR_BYTES = 512
 const NEWLINE = 0x0a
 
-/** Whether what begins at `start`, the beginning of a line, has such holes, and no zero byte that is none of one. */
+/** Whether the line that begins at `start` has such holes, and nothing behind it a zero byte that is none of one. */
 export function hasUnwrittenSectors(bytes: Uint8Array, start: number): boolean {
   let from = bytes.indexOf(0, start)
-  if (from === -1) return false
+  const newline = bytes.indexOf(NEWLINE, start)
+  if (from === -1 || (newline !== -1 && newline < from)) return false
   while (from !== -1) {
     let to = from
     while (bytes[to] === 0) to += 1

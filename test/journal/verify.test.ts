@@ -126,6 +126,16 @@ describe('verification', () => {
     await expect(verifyRunPrefix(world, without, publicKey, runId)).rejects.toMatchObject(invalid)
   })
 
+  test('of a prefix refuses an altered line, whatever holes somebody puts behind it', async () => {
+    const [first, , last] = lines as [Buffer, Buffer, Buffer]
+    for (const altered of ['anything at all\n', '\n', `x${lines[1]}`, String(lines[1]).replace('second', 'sec\nond')]) {
+      for (const behind of [Buffer.alloc(1), Buffer.alloc(5000), Buffer.concat([Buffer.alloc(1), last])]) {
+        const path = file(Buffer.concat([first, Buffer.from(altered), last, behind]))
+        await expect(verifyRunPrefix(world, path, publicKey, runId), altered).rejects.toMatchObject(invalid)
+      }
+    }
+  })
+
   test('of a prefix leaves out a write of any length of which nothing reached the disk', async () => {
     const path = file(Buffer.concat([lines[0] as Buffer, Buffer.alloc(1024 * 1024 + 1)]))
     const prefix = await verifyRunPrefix(world, path, publicKey, runId)
