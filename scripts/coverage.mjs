@@ -7,7 +7,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { requireNode } from '../bin/node-version.js'
-import { ROOT, runTool, Stop, whenProgram } from './steps.mjs'
+import { flagsIn, ROOT, runTool, Stop, whenProgram } from './steps.mjs'
 
 const FOLDERS = ['journal', 'dispatch', 'invocations', 'policy', 'loop']
 const TESTS = [...FOLDERS, 'session', 'delegation', 'coordinator', 'runtime']
@@ -23,6 +23,7 @@ const COUNTED = /** @type {const} */ (['lines', 'branches', 'functions'])
 
 await whenProgram(import.meta, () => {
   requireNode()
+  flagsIn({})
   const files = measure()
   const rows = FOLDERS.map((folder) => ({ folder, counts: sum(files, folder) }))
   process.stdout.write(`\n${tableOf(rows)}\n`)

@@ -43,12 +43,14 @@ await whenProgram(import.meta, async () => {
   })
   const seed = number(values.seed ?? values.from)
   const from = number(values.from)
-  const count = number(values.seeds)
-  const jobs = number(values.jobs)
+  const count = number(values.seeds, 1)
+  const jobs = number(values.jobs, 1)
+  // a reader that goes away, such as "head", has seen what it wanted
+  process.stdout.on('error', (error) => process.exit('code' in error && error.code === 'EPIPE' ? 0 : 1))
   const only = values.only
     ?.split(',')
     .filter((part) => part !== '')
-    .map(number)
+    .map((part) => number(part))
   if (values.dist === undefined) buildWhenStale(ROOT, { stdout: 2 })
   const dist = resolve(values.dist ?? join(ROOT, 'dist'))
   if (values.seed !== undefined) return await one(dist, seed, only, values)
@@ -260,11 +262,11 @@ function commit() {
 }
 
 /** @param {string} text */
-function number(text) {
+function number(text, least = 0) {
   const value = Number(text)
-  if (!Number.isSafeInteger(value) || value < 0) {
-    throw new Stop(`Cannot use "${text}": it is no whole number`, {
-      hint: 'Seeds and counts are 0 or more',
+  if (!Number.isSafeInteger(value) || value < least) {
+    throw new Stop(`Cannot use "${text}": it is no whole number from ${least} on`, {
+      hint: 'A seed is 0 or more; of seeds and jobs there is at least one',
       exit: MISUSED,
     })
   }

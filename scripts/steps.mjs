@@ -60,10 +60,9 @@ export function flagsIn(options) {
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : ''
     if (!(error instanceof Error) || !code.startsWith('ERR_PARSE_ARGS')) throw error
+    const flags = Object.keys(options).map((name) => `--${name}`)
     throw new Stop(`Cannot read the command line: ${error.message.replace(/\.$/, '')}`, {
-      hint: `The flags are ${Object.keys(options)
-        .map((name) => `--${name}`)
-        .join(', ')}`,
+      hint: flags.length === 0 ? 'It takes no flags' : `The flags are ${flags.join(', ')}`,
       exit: MISUSED,
     })
   }

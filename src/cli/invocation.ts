@@ -17,9 +17,10 @@ interface NameOptions {
 }
 
 const nameOptions = (): Option[] => [
-  new Option('--scope <scope>', 'the entry point: ws:chat:v1, http:input:v1, scheduler:v1, cli:orga').default(
-    'ws:chat:v1',
-  ),
+  new Option(
+    '--scope <scope>',
+    'the entry point: ws:chat:v1, cli:orga (symbi run), mcp:call:v1 (calls of tool clients)',
+  ).default('ws:chat:v1'),
   new Option('--id <uuid>', 'the id of the invocation').makeOptionMandatory(),
 ]
 
