@@ -183,6 +183,18 @@ function whyToolsDisagree(
   return null
 }
 
+/** A foreign server that could not be asked was not: the runtime answers for it, and says that nothing was done. */
+function saysNotSent({ entries }: ReadJournal, callId: string): boolean {
+  return entries.some(
+    ({ event }) =>
+      event.kind === 'ToolBatchCompleted' &&
+      event.observations.some(
+        ({ call_id, source, metadata }) =>
+          call_id === callId && source.startsWith('mcp__') && metadata?.tool_outcome === 'not_done',
+      ),
+  )
+}
+
 /** A receipt that is no error stands for a tool that answered in time. */
 function whyReceiptsLie(journal: ReadJournal, effects: ReadonlyMap<string, Effect>): string | null {
   const { approved, dispatches } = factsOf(journal)
@@ -192,6 +204,7 @@ function whyReceiptsLie(journal: ReadJournal, effects: ReadonlyMap<string, Effec
     if (token === null) continue
     const answer = effects.get(token)?.answer
     if (answer === 'done' || answer === 'not done') continue
+    if (answer === undefined && saysNotSent(journal, callId)) continue
     const really =
       answer === undefined
         ? 'its effect never began'

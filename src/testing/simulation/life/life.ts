@@ -9,6 +9,7 @@ import type { Violation } from '../laws/law.ts'
 import { Machine } from '../machine/machine.ts'
 import { ChatClient } from './chat-client.ts'
 import { LastClient } from './last-client.ts'
+import { FOREIGN_TOOL, hasLedger, LEDGER, LEDGER_URL, Ledger } from './ledger.ts'
 import { Model } from './model.ts'
 import { Observer } from './observer.ts'
 import { watchOver } from './operator.ts'
@@ -30,9 +31,12 @@ export interface LivedLife {
   readonly steps: number
   readonly lives: number
   readonly effects: number
-  /** How often each thing happened that a life need not meet. `holes`: files that a loss of power left with sectors never written; `policies`: how often
-   * somebody wrote others; `breaks`: connections that broke;
-   * `requests`: HTTP requests that reached the other side. */
+  /**
+   * How often each thing happened that a life need not meet. `holes`: files that a loss of power left with sectors never written;
+   * `policies`: how often somebody wrote others; `breaks`: connections that broke; `requests`: HTTP requests that reached the other
+   * side; `foreign effects`: what calls of a foreign server did; `refused changes`: how often a process refused a foreign tool
+   * because it looked like another.
+   */
   readonly met: Readonly<Record<string, number>>
 }
 
@@ -58,7 +62,14 @@ let warm: Promise<unknown> | null = null
  * one life is lived until it is the same twice, before the first that counts.
  */
 async function warmUp(): Promise<void> {
-  await Promise.all([import('@ai-sdk/openai-compatible'), import('fastify'), import('ws')])
+  await Promise.all([
+    import('@ai-sdk/openai-compatible'),
+    import('@modelcontextprotocol/sdk/client/index.js'),
+    import('@modelcontextprotocol/sdk/client/streamableHttp.js'),
+    import('@modelcontextprotocol/sdk/types.js'),
+    import('fastify'),
+    import('ws'),
+  ])
   const events: PlannedEvent[] = [
     { kind: 'chat', client: 0, step: { do: 'send', request: 0 } },
     { kind: 'chat', client: 0, step: { do: 'await' } },
@@ -85,6 +96,7 @@ class LifeRun {
   readonly #observer: Observer
   readonly #processes: Processes
   readonly #due: (PlannedEvent & { readonly at: number })[]
+  readonly #ledger: Ledger
   #over = false
 
   constructor(plan: Plan) {
@@ -107,11 +119,21 @@ class LifeRun {
     this.#observer = new Observer(laws, machine.disk, now)
     const effects = new Effects(seed, turns, this.#observer)
     const model = new Model(seed, turns, this.#observer)
-    this.#processes = new Processes(machine, this.#observer, effects, {
-      fetch: (owner, _url, body, signal) => model.fetch(owner, body, signal),
-      request: (owner, request, signal) => effects.request(owner, request, signal),
-      resolve: () => [BANK_ADDRESS],
-    })
+    this.#ledger = new Ledger(seed, turns, effects, machine.disk)
+    const servers = hasLedger(seed) ? [LEDGER] : []
+    this.#processes = new Processes(
+      machine,
+      this.#observer,
+      { effects, servers, hear: (news) => this.#ledger.hear(news) },
+      {
+        fetch: (owner, _url, body, signal) => model.fetch(owner, body, signal),
+        request: (owner, request, signal) =>
+          request.url === LEDGER_URL
+            ? this.#ledger.request(owner, request, signal)
+            : effects.request(owner, request, signal),
+        resolve: (name) => [LEDGER_URL.includes(name) ? '198.41.0.4' : BANK_ADDRESS],
+      },
+    )
     this.#due = events.flatMap((event) => ('at' in event ? [event] : [])).toSorted((left, right) => left.at - right.at)
     layOut(machine.disk)
     writePolicies(machine.disk, 'ordinary')
@@ -144,6 +166,8 @@ class LifeRun {
       effects: this.#observer.seen.filter(({ kind }) => kind === 'EffectBegan').length,
       met: {
         holes: this.#machine.disk.holed,
+        'foreign effects': this.#foreignEffects(),
+        'refused changes': this.#ledger.refused,
         policies: this.#observer.seen.filter(({ kind }) => kind === 'PoliciesWritten').length,
         breaks: this.#machine.net.broken,
         requests: this.#observer.seen.filter((seen) => seen.kind === 'EffectBegan' && seen.tool === 'http_request')
@@ -170,6 +194,14 @@ class LifeRun {
     for (const [id, label] of asked) await stranger.inspect(label, id)
     stranger.hangUp()
     this.#over = true
+  }
+
+  #foreignEffects(): number {
+    const { seen } = this.#observer
+    const foreign = new Set(
+      seen.flatMap((each) => (each.kind === 'EffectBegan' && each.tool === FOREIGN_TOOL ? [each.effect] : [])),
+    )
+    return seen.filter((each) => each.kind === 'EffectHappened' && foreign.has(each.effect)).length
   }
 
   /** A person does what the runtime asks for: a process that died while it made the signing key left the key a second name. */
@@ -271,9 +303,14 @@ class LifeRun {
         writePolicies(this.#machine.disk, event.policies)
         this.#observer.see({ kind: 'PoliciesWritten', policies: event.policies, usable: isUsable(event.policies) })
         break
+      case 'ledger':
+        this.#observer.note('the tool of the foreign server looks like another one from now on')
+        this.#ledger.change()
+        break
       case 'suspend':
         this.#observer.note(`the machine sleeps for ${event.ms} ms`)
         this.#machine.turns.leap(event.ms)
+        this.#ledger.slept(event.ms)
         break
       case 'chat':
       case 'tools':

@@ -57,7 +57,15 @@ export class Effects {
     }
   }
 
-  run(owner: Owner, tool: string, token: string, args: JsonObject, signal: AbortSignal): Promise<ToolAnswer> {
+  /** `isClear` is false for an answer that nobody can understand: whatever it says, it does not count as said. */
+  run(
+    owner: Owner,
+    tool: string,
+    token: string,
+    args: JsonObject,
+    signal: AbortSignal,
+    isClear = true,
+  ): Promise<ToolAnswer> {
     if (!owner.alive) return new Promise(() => undefined) // the dead have no effects
     this.#count += 1
     const effect = this.#count
@@ -65,17 +73,22 @@ export class Effects {
     const fate: Fate = chance.happens(0.75) ? 'works' : chance.pick(FATES)
     this.#observer.see({ kind: 'EffectBegan', life: owner.life, effect, tool, token, args })
     return new Promise((resolve, reject) => {
-      this.#meet(effect, fate, chance, { owner, signal, resolve, reject })
+      this.#meet(effect, fate, chance, { owner, signal, isClear, resolve, reject })
     })
   }
 
-  #meet(effect: number, fate: Fate, chance: Chance, { owner, signal, resolve, reject }: Meeting): void {
+  #meet(effect: number, fate: Fate, chance: Chance, { owner, signal, isClear, resolve, reject }: Meeting): void {
     const turns = this.#turns
     const roadMs = chance.happens(0.1) ? chance.between(100, 8_000) : chance.fraction() * 3
     const happen = (): void => this.#observer.see({ kind: 'EffectHappened', effect })
     const say = (answer: 'done' | 'not done' | 'error' | 'thrown', tell: () => void): void => {
       turns.after(roadMs, owner, `answer of effect ${effect}`, () => {
-        this.#observer.see({ kind: 'EffectAnswered', effect, answer, late: signal.aborted })
+        this.#observer.see({
+          kind: 'EffectAnswered',
+          effect,
+          answer: isClear ? answer : 'thrown',
+          late: signal.aborted,
+        })
         tell()
       })
     }
@@ -105,16 +118,21 @@ export class Effects {
           if (chance.happens(0.5)) happen()
           say('error', () => resolve({ content: 'it failed', is_error: true }))
         }),
-      'never happens and stalls': () => this.#whenStopped(effect, { owner, signal, resolve, reject }),
+      'never happens and stalls': () => this.#whenStopped(effect, { owner, signal, reject }),
       'happens and never answers': () => {
         after(roadMs, happen)
-        this.#whenStopped(effect, { owner, signal, resolve, reject })
+        this.#whenStopped(effect, { owner, signal, reject })
       },
       'answers too late': () =>
         after(roadMs, () => {
           happen()
           turns.after(chance.between(31_000, 90_000), owner, 'late answer', () => {
-            this.#observer.see({ kind: 'EffectAnswered', effect, answer: 'done', late: signal.aborted })
+            this.#observer.see({
+              kind: 'EffectAnswered',
+              effect,
+              answer: isClear ? 'done' : 'thrown',
+              late: signal.aborted,
+            })
             resolve('done')
           })
         }),
@@ -122,7 +140,7 @@ export class Effects {
     fates[fate]()
   }
 
-  #whenStopped(effect: number, { owner, signal, reject }: Meeting): void {
+  #whenStopped(effect: number, { owner, signal, reject }: Pick<Meeting, 'owner' | 'signal' | 'reject'>): void {
     const stop = (): void => {
       if (!owner.alive) return
       this.#observer.see({ kind: 'EffectAnswered', effect, answer: 'thrown', late: true })
@@ -151,14 +169,15 @@ export class Effects {
 interface Meeting {
   readonly owner: Owner
   readonly signal: AbortSignal
+  readonly isClear: boolean
   readonly resolve: (answer: ToolAnswer) => void
   readonly reject: (error: unknown) => void
 }
 
-function replyOf(status: number, text: string): HttpReply {
+export function replyOf(status: number, text: string, type = 'text/plain'): HttpReply {
   const close = async (): Promise<void> => undefined
   const body = async function* (): AsyncGenerator<Uint8Array> {
     yield Buffer.from(text)
   }
-  return { status, headers: [['content-type', 'text/plain']], body: body(), [Symbol.asyncDispose]: close }
+  return { status, headers: [['content-type', type]], body: body(), [Symbol.asyncDispose]: close }
 }

@@ -6,6 +6,7 @@
 import type { Chance } from '../chance.ts'
 import { chanceOf } from '../chance.ts'
 import type { DiskOperation, DiskTrouble } from '../machine/trouble.ts'
+import { hasLedger } from './ledger.ts'
 import type { PolicyText } from './policies.ts'
 
 export interface Plan {
@@ -22,6 +23,8 @@ export type PlannedEvent =
   | { readonly kind: 'wall'; readonly at: number; readonly ms: number }
   | { readonly kind: 'suspend'; readonly at: number; readonly ms: number }
   | { readonly kind: 'policies'; readonly at: number; readonly policies: PolicyText }
+  /** The tool of the foreign server looks like another one. */
+  | { readonly kind: 'ledger'; readonly at: number }
   | { readonly kind: 'disk'; readonly trouble: DiskTrouble }
 
 /** `request` is a number; the same number is the same id and the same content. */
@@ -73,6 +76,8 @@ export function planOf(seed: number): Plan {
     events.push({ kind: 'disk', trouble: troubleOf(chance) })
   const cuts = chanceOf(seed, 'cuts')
   if (cuts.happens(0.25)) events.push({ kind: 'disk', trouble: cutOf(cuts) })
+  const foreign = chanceOf(seed, 'foreign')
+  if (hasLedger(seed) && foreign.happens(0.4)) events.push({ kind: 'ledger', at: foreign.between(1, busy) })
   policyChanges(events, chanceOf(seed, 'policies'), busy)
   return { seed, events }
 }

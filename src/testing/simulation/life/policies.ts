@@ -2,6 +2,7 @@
 import type { JsonObject } from '../../../core/index.ts'
 import { LEAST_PRIVILEGE_POLICY } from '../../least-privilege.ts'
 import type { SimDisk } from '../machine/disk.ts'
+import { FOREIGN_TOOL } from './ledger.ts'
 import { AGENT, AMOUNT_MAX, PROJECT } from './scenario.ts'
 
 /** `ordinary` is what every life begins with. */
@@ -16,6 +17,7 @@ const permitTools = `permit (
   resource
 );
 permit (principal, action == Action::"tool_call::http_request", resource);
+permit (principal, action == Action::"tool_call::${FOREIGN_TOOL}", resource);
 `
 const forbid = (tool: string): string => `forbid (principal, action == Action::"tool_call::${tool}", resource);\n`
 /** Cannot be judged of a call that names nobody to notify, so such a call is not allowed. */
@@ -29,7 +31,7 @@ when { context.invocation.arguments.amount > ${AMOUNT_MAX} };
 /** What `tools.cedar` says; null: it is not there. */
 const TEXTS: Readonly<Record<PolicyText, string | null>> = {
   ordinary: `${permitTools}${atMost}${notNobody}${forbid('erase')}`,
-  strict: `${permitTools}${forbid('charge')}${forbid('wire')}${forbid('http_request')}${notNobody}${forbid('erase')}`,
+  strict: `${permitTools}${forbid('charge')}${forbid('wire')}${forbid('http_request')}${forbid(FOREIGN_TOOL)}${notNobody}${forbid('erase')}`,
   lifted: `${permitTools}${notNobody}${forbid('erase')}`,
   broken: `${permitTools}forbid (principal, action == `,
   removed: null,
@@ -55,7 +57,7 @@ export function allows(tool: string, args: JsonObject, policies: string | null):
   }
 }
 
-const SERVED: readonly string[] = ['charge', 'notify', 'wire', 'http_request']
+const SERVED: readonly string[] = ['charge', 'notify', 'wire', 'http_request', FOREIGN_TOOL]
 
 export function writePolicies(disk: SimDisk, policies: PolicyText): void {
   set(disk, DEFAULT, policies === 'emptied' ? null : LEAST_PRIVILEGE_POLICY)

@@ -4,8 +4,7 @@ import type { Machine } from '../machine/machine.ts'
 import type { Outside } from '../machine/sim-net.ts'
 import type { Owner } from '../machine/turns.ts'
 import type { Observer } from './observer.ts'
-import type { Effects } from './outside.ts'
-import { type Program, startProgram } from './program.ts'
+import { type ForeignAndOwn, type Program, startProgram } from './program.ts'
 import { TOKEN } from './scenario.ts'
 
 const BOOT_MS = 50
@@ -18,7 +17,9 @@ const QUIET_TIMES = 4
 export class Processes {
   readonly #machine: Machine
   readonly #observer: Observer
-  readonly #effects: Effects
+  readonly #tools: ForeignAndOwn
+  /** What is to be let go of when the process is dead. */
+  #atDeath: (() => void)[] = []
   readonly #outside: Outside
   #owner: Owner | null = null
   #program: Program | null = null
@@ -27,10 +28,10 @@ export class Processes {
   /** Whose holder may connect, from the next boot on. */
   token = TOKEN
 
-  constructor(machine: Machine, observer: Observer, effects: Effects, outside: Outside) {
+  constructor(machine: Machine, observer: Observer, tools: ForeignAndOwn, outside: Outside) {
     this.#machine = machine
     this.#observer = observer
-    this.#effects = effects
+    this.#tools = tools
     this.#outside = outside
   }
 
@@ -45,9 +46,10 @@ export class Processes {
     this.#owner = owner
     this.#program = null
     const world = this.#machine.worldOf(owner, this.#outside)
-    startProgram(world, owner, this.#effects, this.#observer, this.token).then(
+    const atDeath = (letGo: () => void): void => void this.#atDeath.push(letGo)
+    startProgram(world, owner, this.#tools, this.#observer, { token: this.token, atDeath }).then(
       (program) => {
-        if (!owner.alive) return program.letGo()
+        if (!owner.alive) return
         this.#program = program
         this.#observer.see({ kind: 'Booted', life: owner.life })
       },
@@ -101,7 +103,7 @@ export class Processes {
     const { program, owner } = { program: this.#program, owner: this.#owner }
     if (program === null || owner === null) return false
     try {
-      await program.service.close({ drainMs })
+      await program.close(drainMs)
     } catch (error) {
       this.#observer.note(`the service did not close well: ${String(error)}`)
     }
@@ -129,7 +131,7 @@ export class Processes {
 
   #bury(owner: Owner, how: 'kill' | 'power'): void {
     this.#machine.end(owner, how)
-    this.#program?.letGo()
+    for (const letGo of this.#atDeath.splice(0)) letGo()
     this.#program = null
     this.#stopping = false
   }

@@ -9,8 +9,11 @@ import {
   type Service,
   serve,
 } from '../../../runtime/index.ts'
+import { type UpstreamNews, type UpstreamServer, Upstreams } from '../../../upstream/index.ts'
 import type { World } from '../../../world/index.ts'
+import { connectionLost } from '../machine/sim-net.ts'
 import type { Owner } from '../machine/turns.ts'
+import { PINS } from './ledger.ts'
 import type { Observer } from './observer.ts'
 import type { Effects } from './outside.ts'
 import { BANK, HELD_TOOLS, MODEL_URL, OWN_TOOLS, PROJECT } from './scenario.ts'
@@ -18,16 +21,24 @@ import { BANK, HELD_TOOLS, MODEL_URL, OWN_TOOLS, PROJECT } from './scenario.ts'
 export interface Program {
   readonly runtime: Runtime
   readonly service: Service
-  /** For a process that is dead: what the library keeps for the whole of the real one. */
-  letGo(): void
+  close(drainMs: number): Promise<void>
 }
 
+/** Whose tools there are. */
+export interface ForeignAndOwn {
+  readonly effects: Effects
+  readonly servers: readonly UpstreamServer[]
+  /** What a process tells of them. */
+  hear(news: UpstreamNews): void
+}
+
+/** `atDeath`: what the library keeps for the whole of the real process is let go of when the simulated one is dead. */
 export async function startProgram(
   world: World,
   owner: Owner,
-  effects: Effects,
+  { effects, servers, hear }: ForeignAndOwn,
   observer: Observer,
-  token: string,
+  { token, atDeath }: { readonly token: string; readonly atDeath: (letGo: () => void) => void },
 ): Promise<Program> {
   const report = (what: string, error: unknown): void => {
     observer.note(`reported: ${what}: ${String(error)}`)
@@ -36,11 +47,23 @@ export async function startProgram(
   }
   const project = await openProject(world, PROJECT)
   const gate = await projectGate(world, project, SURFACE.chat, {})
+  atDeath(() => gate[Symbol.dispose]())
+  const upstreams = await Upstreams.open(mourned(world, atDeath), {
+    servers,
+    root: PROJECT,
+    pinFile: PINS,
+    env: {},
+    report: (news) => {
+      observer.note(`foreign: ${JSON.stringify(news).slice(0, 200)}`)
+      hear(news)
+    },
+  })
+  atDeath(() => void upstreams.close())
   try {
     const runtime = await openRuntime({
       project: PROJECT,
       provider: openAiCompatible({ baseUrl: MODEL_URL, model: 'simulated', apiKey: 'none' }, world),
-      tools: OWN_TOOLS.map((name) => effects.tool(owner, name)),
+      tools: [...OWN_TOOLS.map((name) => effects.tool(owner, name)), ...upstreams.tools()],
       readyMade: { httpOrigins: [{ origin: BANK, methods: ['GET', 'POST'] }] },
       gate,
       approvals: { tools: HELD_TOOLS, timeoutMs: 60_000 },
@@ -60,10 +83,53 @@ export async function startProgram(
       await runtime.close()
       throw error
     })
-    return { runtime, service, letGo: () => gate[Symbol.dispose]() }
+    const close = async (drainMs: number): Promise<void> => {
+      try {
+        await service.close({ drainMs })
+      } finally {
+        await upstreams.close()
+      }
+    }
+    return { runtime, service, close }
   } catch (error) {
-    gate[Symbol.dispose]()
+    await upstreams.close()
     throw error
+  }
+}
+
+/**
+ * The World of foreign servers: their library has timers of its own, which end with the questions that they are for. So what
+ * waits in a process that is dead is told.
+ */
+function mourned(world: World, atDeath: (letGo: () => void) => void): World {
+  const waiting = new Set<(error: Error) => void>()
+  let isDead = false
+  atDeath(() => {
+    isDead = true
+    for (const reject of waiting) reject(connectionLost())
+  })
+  const told = async <T>(work: Promise<T>): Promise<T> => {
+    work.catch(() => undefined) // nobody may wait for it any more
+    if (isDead) throw connectionLost()
+    let stop: (error: Error) => void = () => undefined
+    const death = new Promise<never>((_, reject) => {
+      stop = reject
+    })
+    waiting.add(stop)
+    try {
+      return await Promise.race([work, death])
+    } finally {
+      waiting.delete(stop)
+    }
+  }
+  return {
+    ...world,
+    clock: { ...world.clock, sleep: (ms, signal) => told(world.clock.sleep(ms, signal)) },
+    net: {
+      ...world.net,
+      resolve: (name, signal) => told(world.net.resolve(name, signal)),
+      request: (request, signal) => told(world.net.request(request, signal)),
+    },
   }
 }
 

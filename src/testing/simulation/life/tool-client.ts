@@ -3,6 +3,7 @@ import { chanceOf } from '../chance.ts'
 import type { ClientAnswer } from '../laws/seen.ts'
 import { ask, type HttpAnswer } from './http-client.ts'
 import { callLabel, invocationId } from './ids.ts'
+import { FOREIGN_TOOL, hasLedger } from './ledger.ts'
 import type { ToolStep } from './plan.ts'
 import { AGENT, bankUrl, notice } from './scenario.ts'
 import { pause, type Shore } from './shore.ts'
@@ -148,6 +149,8 @@ function withApproval(handle: string, call: ToolCall): ToolCall {
 
 /** The call with this label: always the same. */
 export function callOf(seed: number, label: string, token: string): ToolCall {
+  if (hasLedger(seed) && chanceOf(seed, `foreign ${label}`).happens(0.4))
+    return { name: FOREIGN_TOOL, arguments: { token, amount: 1 } }
   const chance = chanceOf(seed, `call ${label}`)
   const kind = chance.pick([
     'charge',

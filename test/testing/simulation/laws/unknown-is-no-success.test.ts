@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type { Event } from '../../../../src/events/index.ts'
 import { callOf, ToldLife, type ToldRun } from '../../../support/told-life.ts'
 
 const LAW = 'unknown is no success'
@@ -45,6 +46,19 @@ function identifiedCall(life: ToldLife, answer: 'done' | 'not done', saved = 'di
   run.end()
   run.result('', { observation: { content: saved } })
   return run
+}
+
+const FOREIGN = 'mcp__ledger__pay'
+
+/** A chat whose call has a receipt of success, and this result of it. */
+function toldNotSent(life: ToldLife, { about = 'r1/a', source = FOREIGN, outcome = 'not_done' } = {}): void {
+  toldDone(life, (run) => {
+    const receipt = run.intend('r1/a')
+    const observation = { source, content: 'it was not sent', is_error: false, call_id: `call ${about}` }
+    const duration = { secs: 0, nanos: 1 }
+    const observations = [{ ...observation, metadata: { tool_outcome: outcome } }]
+    run.stage(receipt, { kind: 'ToolBatchCompleted', iteration: run.iteration, observations, duration } as Event)
+  })
 }
 
 const LIES: readonly [string, (life: ToldLife) => void, string][] = [
@@ -175,6 +189,29 @@ const LIES: readonly [string, (life: ToldLife) => void, string][] = [
     'a receipt of success for an effect that never began',
     (life) => toldDone(life, (run) => run.stage(run.intend('r1/a'))),
     'its effect never began',
+  ],
+  [
+    'a call of a foreign server that was never sent and is recorded as done',
+    (life) => toldNotSent(life, { outcome: 'done' }),
+    'its effect never began',
+  ],
+  [
+    'a call of a foreign server that was never sent, while another one is recorded as not done',
+    (life) => toldNotSent(life, { about: 'r1/b' }),
+    'its effect never began',
+  ],
+  [
+    'a call of a tool of our own that never began and is recorded as not done',
+    (life) => toldNotSent(life, { source: 'pay' }),
+    'its effect never began',
+  ],
+  [
+    'a call of a foreign server that was sent, never answered, and is recorded as not done',
+    (life) => {
+      life.effect('r1/a', null, { tool: FOREIGN })
+      toldNotSent(life)
+    },
+    'its tool never answered',
   ],
   [
     'a receipt of success in a run that told nobody',
@@ -420,6 +457,12 @@ test('calls that were done, with an id and without, are told as such and break n
   life.told('identified', run.id, done('did r1/a'))
   life.told('identified', run.id, done('did r1/a', true))
   expect(await life.ended()).toEqual({})
+})
+
+test('a call that a foreign server was never sent, and that is recorded as not done, breaks no law', async () => {
+  const life = new ToldLife()
+  toldNotSent(life)
+  expect((await life.ended())[LAW]).toBeUndefined()
 })
 
 test('a call that failed, was not done, or was held and refused is told as such and breaks no law', () => {
