@@ -34,6 +34,7 @@ const QUEUE = 'policy/approvals/queue.js'
 const CALLS = 'session/calls.js'
 const CHILD = 'delegation/child-run.js'
 const IDENTIFIED = 'session/identified-call.js'
+const UPSTREAM = 'upstream/upstream.js'
 
 const SYNC = 'await this.#file.syncData();'
 const WRITE = 'await this.#file.append(lines.length === 1 ? lines[0] : Buffer.concat(lines));'
@@ -351,6 +352,28 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
     ],
     caughtBy: ['unknown is no success', 'claims answer the evidence'],
   },
+  {
+    name: 'a foreign server that answers twice is believed',
+    edits: [
+      {
+        file: UPSTREAM,
+        find: 'if (connection.broken !== null)\n            throw failed(connection.broken);',
+        replace: '',
+      },
+    ],
+    caughtBy: ['unknown is no success'],
+  },
+  {
+    name: 'a foreign answer in a wrong shape is taken for its text',
+    edits: [
+      {
+        file: 'upstream/answer.js',
+        find: "if (!Array.isArray(content) || typeof isError !== 'boolean')\n        throw malformed();",
+        replace: 'if (!Array.isArray(content))\n        return { content: String(content), is_error: false };',
+      },
+    ],
+    caughtBy: ['unknown is no success', 'stop after uncertainty'],
+  },
   // law 4: stop after uncertainty
   {
     name: 'a run goes on after an unconfirmed outcome',
@@ -421,6 +444,29 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
       },
     ],
     caughtBy: ['policy is obeyed'],
+  },
+  {
+    name: 'a foreign tool that changed while nobody ran is pinned anew',
+    edits: [
+      {
+        file: 'upstream/choose.js',
+        find: 'else if (pinned !== null && pinned !== listed.digest)',
+        replace: 'else if (false)',
+      },
+    ],
+    caughtBy: ['policy is obeyed'],
+  },
+  {
+    name: 'a foreign tool that changes while a process runs goes on being called',
+    edits: [
+      {
+        file: 'upstream/offers.js',
+        find: 'return listed.digest === digest ? null : CHANGED;',
+        replace: 'return null;',
+      },
+    ],
+    caughtBy: ['policy is obeyed'],
+    from: 200,
   },
   {
     name: 'a gate that failed has allowed',
