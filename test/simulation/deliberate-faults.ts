@@ -361,7 +361,7 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
         replace: '',
       },
     ],
-    caughtBy: ['unknown is no success'],
+    caughtBy: ['unknown is no success', 'stop after uncertainty'],
   },
   {
     name: 'a foreign answer in a wrong shape is taken for its text',
@@ -455,18 +455,6 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
       },
     ],
     caughtBy: ['policy is obeyed'],
-  },
-  {
-    name: 'a foreign tool that changes while a process runs goes on being called',
-    edits: [
-      {
-        file: 'upstream/offers.js',
-        find: 'return listed.digest === digest ? null : CHANGED;',
-        replace: 'return null;',
-      },
-    ],
-    caughtBy: ['policy is obeyed'],
-    from: 200,
   },
   {
     name: 'a gate that failed has allowed',

@@ -101,6 +101,7 @@ export class Ledger {
     const mood = isCall || chance.happens(0.85) ? 'well' : chance.pick(['slow', 'status', 'lost', 'stalls'] as const)
     const ms = mood === 'slow' ? chance.between(1_000, 12_000) : chance.fraction() * 4
     await this.#turns.perform(ms, owner, `the ledger is asked: ${method}`, () => undefined)
+    signal.throwIfAborted() // what is taken back on its way does not arrive
     if (mood === 'status') return replyOf(500, 'no')
     if (mood === 'lost') throw connectionLost()
     if (mood === 'stalls') return new Promise(() => undefined)
@@ -165,7 +166,7 @@ export class Ledger {
   }
 }
 
-/** All but the first of these say nothing that anybody could rely on. */
+/** All but the first say nothing that one could rely on. */
 const FORMS = ['events', 'twice', 'another id', 'cut', 'no result'] as const
 
 interface Message {
