@@ -182,7 +182,7 @@ describe('what is refused is told', () => {
   })
 
   test('for a folder and a socket', async () => {
-    await expect(verify(world, disk.folder(), publicKey)).rejects.toMatchObject(refused('it is a directory'))
+    await expect(verify(world, disk.folder(), publicKey)).rejects.toMatchObject(refused('it is a folder'))
     const folder = mkdtempSync(join(tmpdir(), 's-')) // a socket's name has to be short
     const server = createServer()
     try {
@@ -205,7 +205,7 @@ describe('what is refused is told', () => {
       refused(`it holds ${most + 1} bytes and ${most} are allowed`),
     )
     await expect(readEvidence(sized(most), file(bytes))).rejects.toMatchObject({ code: 'EVIDENCE_CHANGING' })
-    const full = new Uint8Array(most + 1)
+    const full = new Uint8Array(most + 1).fill(0x20)
     await expect(verifyPrefixBytes(world, full, publicKey, runId)).rejects.toMatchObject(
       refused(`it holds ${most + 1}`),
     )

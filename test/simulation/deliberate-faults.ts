@@ -200,7 +200,7 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
             return existingOutcome(known);`,
       },
     ],
-    caughtBy: ['at most once'],
+    caughtBy: ['at most once', 'unknown is no success'],
   },
   // law 3: unknown never becomes success
   {
@@ -253,7 +253,7 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
       },
     ],
     caughtBy: ['unknown is no success'],
-    from: 10,
+    from: 18,
   },
   {
     name: 'a result is told before it is durable',
@@ -335,6 +335,7 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
       },
     ],
     caughtBy: ['unknown is no success'],
+    from: 17,
   },
   {
     name: 'a saved result is repeated that its journal does not hold',
@@ -362,6 +363,7 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
       },
     ],
     caughtBy: ['unknown is no success', 'stop after uncertainty'],
+    from: 12,
   },
   {
     name: 'a foreign answer in a wrong shape is taken for its text',
@@ -373,12 +375,14 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
       },
     ],
     caughtBy: ['unknown is no success', 'stop after uncertainty'],
+    from: 89,
   },
   // law 4: stop after uncertainty
   {
     name: 'a run goes on after an unconfirmed outcome',
     edits: [NO_LATCH, { file: 'loop/observe.js', find: 'if (acted.unconfirmed)', replace: 'if (false)' }],
     caughtBy: ['stop after uncertainty'],
+    from: 12,
   },
   {
     name: 'a session goes on after an unconfirmed outcome',
@@ -422,6 +426,7 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
       { file: 'policy/cedar/cedar-decision.js', find: 'if (verdict.failures.length > 0)', replace: 'if (false)' },
     ],
     caughtBy: ['policy is obeyed'],
+    from: 8,
   },
   {
     name: 'policies are read once, when the process begins',
@@ -433,6 +438,7 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
       },
     ],
     caughtBy: ['policy is obeyed'],
+    from: 8,
   },
   {
     name: 'policies that disappear leave those from before in force',
@@ -444,6 +450,7 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
       },
     ],
     caughtBy: ['policy is obeyed'],
+    from: 30,
   },
   {
     name: 'a foreign tool that changed while nobody ran is pinned anew',
@@ -455,6 +462,7 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
       },
     ],
     caughtBy: ['policy is obeyed'],
+    from: 25,
   },
   {
     name: 'a gate that failed has allowed',
@@ -466,12 +474,13 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
       },
     ],
     caughtBy: ['policy is obeyed', 'approvals are spent once'],
-    from: 270,
+    from: 281,
   },
   {
     name: 'what a person denied is approved',
     edits: [{ file: QUEUE, find: 'const { decision } = given;', replace: "const decision = 'approve';" }],
     caughtBy: ['approvals are spent once'],
+    from: 29,
   },
   {
     name: 'what waits for a person is granted at once',
@@ -497,12 +506,13 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
       },
     ],
     caughtBy: ['approvals are spent once'],
-    from: 150,
+    from: 156,
   },
   {
     name: 'an approval is good for another call',
     edits: [{ file: QUEUE, find: 'if (known.subject !== asker.subject)', replace: 'if (false)' }],
     caughtBy: ['approvals are spent once'],
+    from: 20,
   },
   {
     name: 'a decision counts before it is durable',
@@ -519,6 +529,7 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
     name: 'a held call is announced before it is durable',
     edits: [{ file: QUEUE, find: 'await entry.opened;', replace: '' }],
     caughtBy: ['approvals are spent once'],
+    from: 4,
   },
   // law 6 and 7: success includes its audit, and evidence is kept
   {
@@ -553,7 +564,7 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
       },
     ],
     caughtBy: ['evidence verifies'],
-    from: 170,
+    from: 175,
   },
   {
     name: 'a run is called done though its end is not recorded',
@@ -590,6 +601,7 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
       },
     ],
     caughtBy: ['claims answer the evidence'],
+    from: 22,
   },
   {
     name: 'an id forgets how it ended',
@@ -693,5 +705,6 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
       },
     ],
     caughtBy: ['the runtime stays up'],
+    from: 20,
   },
 ]

@@ -75,6 +75,9 @@ async function made(files: Files, path: string, content: string): Promise<OpenFi
   return file
 }
 
+/** So many that what happens to one file in a hundred is among them. */
+const LIVES = 1000
+
 /** What is found at a path after each of many power failures, with how often. */
 async function afterPower(
   path: string,
@@ -82,7 +85,7 @@ async function afterPower(
   troubles: readonly DiskTrouble[] = [],
 ): Promise<Map<string | null, number>> {
   const found = new Map<string | null, number>()
-  for (let seed = 0; seed < 200; seed += 1) {
+  for (let seed = 0; seed < LIVES; seed += 1) {
     const sim = machine(seed, troubles)
     sim.disk.put('/d/old', 'old')
     const owner = sim.boot()
@@ -97,7 +100,7 @@ async function afterPower(
 
 describe('after the power failed', () => {
   test('what was synced, with its name, is there, in every life', async () => {
-    expect(await afterPower('/d/a', (files) => kept(files, '/d/a', 'synced'))).toEqual(new Map([['synced', 200]]))
+    expect(await afterPower('/d/a', (files) => kept(files, '/d/a', 'synced'))).toEqual(new Map([['synced', LIVES]]))
   })
 
   test('a file whose name was not synced is mostly gone and sometimes there', async () => {
@@ -274,7 +277,7 @@ describe('a sync that failed', () => {
     await sim.answer(lead(sim.boot().files))
     expect(text(sim.disk.visible('/d/a'))).toBe('lost')
     expect(text(sim.disk.durable('/d/a'))).toBe('')
-    expect(await afterPower('/d/a', lead, [fails])).toEqual(new Map([['', 200]]))
+    expect(await afterPower('/d/a', lead, [fails])).toEqual(new Map([['', LIVES]]))
   })
 
   test('leaves a hole where something behind it was synced', async () => {
@@ -287,7 +290,7 @@ describe('a sync that failed', () => {
       },
       [fails],
     )
-    expect(found).toEqual(new Map([['\0\0\0\0kept', 200]]))
+    expect(found).toEqual(new Map([['\0\0\0\0kept', LIVES]]))
   })
 
   test('too late has made everything durable', async () => {
@@ -300,7 +303,7 @@ describe('a sync that failed', () => {
       },
       [{ ...fails, how: 'late' }],
     )
-    expect(found).toEqual(new Map([['kept', 200]]))
+    expect(found).toEqual(new Map([['kept', LIVES]]))
   })
 })
 
