@@ -70,12 +70,14 @@ function converse(url: string, frames: readonly object[], take: (message: Server
   })
 }
 
+const KINDS: Readonly<Record<string, Answer['kind']>> = { INVOCATION_UNRESOLVED: 'Unresolved', LOOP_ERROR: 'Failed' }
+
 function answerIn(message: ServerMessage, run: string | null): Answer | null {
   if (message.type === 'ChatChunk' && message.done) {
     return { kind: message.replayed ? 'Recorded' : 'NotFound', content: message.content, run, code: null }
   }
   if (message.type !== 'Error') return null
-  const kind = message.code === 'INVOCATION_UNRESOLVED' ? 'Unresolved' : 'Other'
+  const kind = KINDS[message.code] ?? 'Other'
   return { kind, content: null, run, code: message.code }
 }
 

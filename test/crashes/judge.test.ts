@@ -93,6 +93,16 @@ test.each<[string, Partial<Story>, 'without' | 'twice' | 'broken' | 'contradicti
   ],
   ['a result that speaks of more than happened', { effects: happened(once) }, 'contradictions'],
   [
+    'a result that says that nothing happened, where something did',
+    { told: untold, ...laterOf(answer('Recorded', { content: '' })) },
+    'contradictions',
+  ],
+  [
+    'a run that is said to have failed, and has no end',
+    { told: untold, ...laterOf(answer('Failed', { code: 'LOOP_ERROR', run: ID })) },
+    'contradictions',
+  ],
+  [
     'an effect that came of asking again',
     { told: untold, effects: [], effectsLater: happened(once), ...laterOf(answer('Unresolved')) },
     'contradictions',

@@ -103,7 +103,7 @@ function repeated(effects: readonly Effect[]): readonly string[] {
 
 /** What the next process says of an id, against what was said and done before. */
 function contradictionsOf(
-  { scenario, told, effects, effectsLater, later, torn }: Story,
+  { scenario, told, effects, effectsLater, later, torn, journals }: Story,
   { id, paths }: Work,
 ): string[] {
   const [first, ...more] = later.get(id) ?? []
@@ -134,9 +134,26 @@ function contradictionsOf(
       `it ran for the first time, and ${happened(effectsLater)} effects came of it`,
     )
   } else claim(happened(effectsLater) === 0, 'asked again, it took effect')
-  if (first.kind === 'Recorded') claim(happened(effects) === paths.length, 'its result speaks of more than happened')
+  if (first.kind === 'Recorded') {
+    // a call that was refused is recorded too: a disk that could not hold its approval, say
+    const spoken = first.content === '' ? 0 : paths.length
+    const words = `its result speaks of ${spoken} effects, and ${happened(effects)} happened`
+    claim(happened(effects) === spoken, words)
+  }
+  if (first.kind === 'Failed') {
+    const mine = effects.filter(({ path }) => paths.includes(path)).map(({ path }) => path)
+    claim(isKnown(journals, first.run, mine), 'it is said to have failed, and its journals leave something open')
+  }
   if (isNameless && !torn.has(id)) claim(happened(effects) === 0, 'it took effect, and no run is named')
   return found
+}
+
+/** The run has its end, and each of these effects its receipt. */
+function isKnown(journals: readonly FoundJournal[], run: string | null, paths: readonly string[]): boolean {
+  const own = journals.find(({ runId }) => runId === run)
+  const calls = journals.flatMap(({ entries }) => callsIn(entries))
+  const known = calls.filter(({ receipt }) => receipt === 'known').map(({ path }) => path)
+  return own?.entries.at(-1)?.event.kind === 'Terminated' && paths.every((path) => known.includes(path))
 }
 
 function sameAnswer(first: Answer, next: Answer): boolean {

@@ -25,9 +25,12 @@ export interface Errand {
 
 export type ToChild = { readonly errand: Errand } | { readonly approve: string } | { readonly end: true }
 
-/** What somebody is told of an id. `NotFound`: it had never run, and ran now. */
+/**
+ * What somebody is told of an id. `NotFound`: it had never run, and ran now. `Failed`: its run ended badly, and everything that it
+ * did is known.
+ */
 export interface Answer {
-  readonly kind: 'Recorded' | 'Unresolved' | 'NotFound' | 'Other'
+  readonly kind: 'Recorded' | 'Unresolved' | 'NotFound' | 'Failed' | 'Other'
   readonly content: string | null
   readonly run: string | null
   readonly code: string | null
