@@ -166,6 +166,7 @@ describe('a deadline that passes because the wall clock is set forward while a f
   test.each(['presented', 'waits'] as const)('makes of an approval a no: %s', async (use) => {
     await using folder = await temporaryFolder()
     const { desk, jump } = await jumpyDesk(folder.of('approvals'))
+    await using _queue = desk.queue // or its last file would be written into a folder that is being removed
     const asked = { ...pay(), reason: 'it costs', use, lifetimeMs: 60_000 }
     const answer = await desk.queue.hold(asked, signal)
     if (answer.kind !== 'Held') throw new Error(answer.reason)
@@ -181,6 +182,7 @@ describe('a deadline that passes because the wall clock is set forward while a f
   test('keeps an approval that is being spent from being good for the call', async () => {
     await using folder = await temporaryFolder()
     const { desk, jump } = await jumpyDesk(folder.of('approvals'))
+    await using _queue = desk.queue
     const id = await held(desk)
     await desk.queue.resolve(id, APPROVE, OPERATOR)
     jump()
