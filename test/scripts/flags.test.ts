@@ -1,4 +1,5 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { ROOT } from '../../scripts/steps.mjs'
@@ -45,4 +46,16 @@ test('mutants.mjs names a file that is not there, instead of an empty table', ()
   const { code, said, complaint } = run('mutants.mjs', '--folder', 'journal', '--file', 'verifier:3-4')
   expect({ code, said }).toEqual({ code: 64, said: '' })
   expect(complaint).toMatch(/^Cannot change "verifier": src\/journal has no such file\nhint: /)
+})
+
+test('sim.mjs gives no verdict to a reader that went away', { timeout: 60_000 }, async () => {
+  const args = [join(ROOT, 'scripts', 'sim.mjs'), '--seed', '18', '--journals', '--dist', join(ROOT, 'dist')]
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+  child.stdout.destroy()
+  let complaint = ''
+  child.stderr.on('data', (text) => {
+    complaint += text
+  })
+  const [code] = await once(child, 'close')
+  expect({ code, complaint }).toEqual({ code: 141, complaint: '' })
 })
