@@ -68,7 +68,7 @@ function completeLines(bytes: Uint8Array): { readonly complete: readonly Uint8Ar
     const newline = bytes.indexOf(NEWLINE, at)
     if (newline === -1) break
     const line = bytes.subarray(at, newline)
-    if (line.includes(0) && hasUnwrittenSectors(bytes, at)) break
+    if (hasUnwrittenSectors(bytes, at)) break
     complete.push(line)
     at = newline + 1
   }
