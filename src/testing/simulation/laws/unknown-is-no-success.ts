@@ -9,7 +9,7 @@ import type { ReadJournal } from './journal-reader.ts'
 import type { Law, Scenario } from './law.ts'
 import { whyNotDone } from './proven-done.ts'
 import { whyEndsLie } from './recorded-ends.ts'
-import { factsOf } from './run-facts.ts'
+import { type ApprovedCall, factsOf } from './run-facts.ts'
 import type { ClientAnswer, Seen, Surface } from './seen.ts'
 
 /** What a tool did, as the world outside saw it. */
@@ -183,28 +183,37 @@ function whyToolsDisagree(
   return null
 }
 
-/** A foreign server that could not be asked was not: the runtime answers for it, and says that nothing was done. */
-function saysNotSent({ entries }: ReadJournal, callId: string): boolean {
-  return entries.some(
-    ({ event }) =>
-      event.kind === 'ToolBatchCompleted' &&
-      event.observations.some(
-        ({ call_id, source, metadata }) =>
-          call_id === callId && source.startsWith('mcp__') && metadata?.tool_outcome === 'not_done',
-      ),
+/**
+ * A foreign server that could not be asked was not: the runtime answers for it, and says that nothing was done. What it says
+ * stands in the record of the batch. A run that was cut off before that record has only the digest of it, and claims nothing.
+ */
+function mayBeNotSent({ entries }: ReadJournal, { tool, callId }: ApprovedCall, finished: number): boolean {
+  if (!tool.startsWith(FOREIGN)) return false
+  const batches = entries.flatMap(({ sequence, event }) =>
+    event.kind === 'ToolBatchCompleted' && sequence > finished ? [event.observations] : [],
   )
+  if (batches.length === 0) return true
+  return batches
+    .flat()
+    .some(
+      ({ call_id, source, metadata }) =>
+        call_id === callId && source.startsWith(FOREIGN) && metadata?.tool_outcome === 'not_done',
+    )
 }
+
+const FOREIGN = 'mcp__'
 
 /** A receipt that is no error stands for a tool that answered in time. */
 function whyReceiptsLie(journal: ReadJournal, effects: ReadonlyMap<string, Effect>): string | null {
   const { approved, dispatches } = factsOf(journal)
   for (const { fingerprint, callId, finished, known } of dispatches) {
-    if (!known) continue
-    const token = approved.find((call) => call.fingerprint === fingerprint && call.callId === callId)?.token ?? null
-    if (token === null) continue
+    if (!known || finished === null) continue
+    const call = approved.find((one) => one.fingerprint === fingerprint && one.callId === callId)
+    const token = call?.token ?? null
+    if (call === undefined || token === null) continue
     const answer = effects.get(token)?.answer
     if (answer === 'done' || answer === 'not done') continue
-    if (answer === undefined && saysNotSent(journal, callId)) continue
+    if (answer === undefined && mayBeNotSent(journal, call, finished)) continue
     const really =
       answer === undefined
         ? 'its effect never began'

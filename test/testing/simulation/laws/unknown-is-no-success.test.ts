@@ -9,9 +9,10 @@ function toldDone(
   life: ToldLife,
   call: (run: ToldRun) => void,
   end: (run: ToldRun) => void = (run) => run.end(),
+  tool = 'pay',
 ): void {
   const run = life.chat('r1')
-  run.infer(callOf('r1/a'))
+  run.infer(callOf('r1/a', tool))
   call(run)
   run.infer({ Respond: { content: 'fine' } })
   end(run)
@@ -51,14 +52,26 @@ function identifiedCall(life: ToldLife, answer: 'done' | 'not done', saved = 'di
 const FOREIGN = 'mcp__ledger__pay'
 
 /** A chat whose call has a receipt of success, and this result of it. */
-function toldNotSent(life: ToldLife, { about = 'r1/a', source = FOREIGN, outcome = 'not_done' } = {}): void {
-  toldDone(life, (run) => {
-    const receipt = run.intend('r1/a')
+function toldNotSent(
+  life: ToldLife,
+  { about = 'r1/a', tool = FOREIGN, source = FOREIGN, outcome = 'not_done' } = {},
+): void {
+  const call = (run: ToldRun): void => {
+    const receipt = run.dispatch(callOf('r1/a', tool))
     const observation = { source, content: 'it was not sent', is_error: false, call_id: `call ${about}` }
     const duration = { secs: 0, nanos: 1 }
     const observations = [{ ...observation, metadata: { tool_outcome: outcome } }]
     run.stage(receipt, { kind: 'ToolBatchCompleted', iteration: run.iteration, observations, duration } as Event)
-  })
+  }
+  toldDone(life, call, undefined, tool)
+}
+
+/** A chat that is cut off behind the receipt of its call, before the record of the batch. */
+function cutOff(life: ToldLife, tool: string): void {
+  const run = life.chat('r1')
+  run.infer(callOf('r1/a', tool))
+  run.stage(run.dispatch(callOf('r1/a', tool)))
+  run.sync()
 }
 
 const LIES: readonly [string, (life: ToldLife) => void, string][] = [
@@ -202,8 +215,26 @@ const LIES: readonly [string, (life: ToldLife) => void, string][] = [
   ],
   [
     'a call of a tool of our own that never began and is recorded as not done',
-    (life) => toldNotSent(life, { source: 'pay' }),
+    (life) => toldNotSent(life, { tool: 'pay', source: 'pay' }),
     'its effect never began',
+  ],
+  [
+    'a call of a tool of our own that never began and is recorded as not done by a foreign server',
+    (life) => toldNotSent(life, { tool: 'pay' }),
+    'its effect never began',
+  ],
+  [
+    'a receipt of success for a tool of our own that never began, in a run that was cut off behind it',
+    (life) => cutOff(life, 'pay'),
+    'its effect never began',
+  ],
+  [
+    'a receipt of success for a foreign server that never answered, in a run that was cut off behind it',
+    (life) => {
+      life.effect('r1/a', null, { tool: FOREIGN })
+      cutOff(life, FOREIGN)
+    },
+    'its tool never answered',
   ],
   [
     'a call of a foreign server that was sent, never answered, and is recorded as not done',
@@ -462,6 +493,12 @@ test('calls that were done, with an id and without, are told as such and break n
 test('a call that a foreign server was never sent, and that is recorded as not done, breaks no law', async () => {
   const life = new ToldLife()
   toldNotSent(life)
+  expect((await life.ended())[LAW]).toBeUndefined()
+})
+
+test('a run that was cut off before it could say that a foreign server was never sent its call breaks no law', async () => {
+  const life = new ToldLife()
+  cutOff(life, FOREIGN)
   expect((await life.ended())[LAW]).toBeUndefined()
 })
 
