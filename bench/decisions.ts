@@ -1,4 +1,7 @@
-/** Decisions of the real gate: with 1 policy, with 100 and with 1,000 over 100 actions. Preparing them is not counted. */
+/**
+ * Decisions of the real gate: with 1 policy, with 100 and with 1,000 over 100 actions. Preparing them is not counted. All of them
+ * read the same argument, so that what is compared is their number; Cedar is shown only what is read, which has a line of its own.
+ */
 import { defaultContract, preparedCall } from '../src/calls/index.ts'
 import { assert, newId } from '../src/core/index.ts'
 import { DEFAULT_LOOP_CONFIG } from '../src/events/index.ts'
@@ -16,6 +19,7 @@ async function measure(context: Context): Promise<readonly Result[]> {
   const engine = new CedarEngine()
   const one = cedarGate({ policies: policies(1), default: 'deny', engine })
   const hundred = cedarGate({ policies: policies(100), default: 'deny', engine })
+  const blind = cedarGate({ policies: [policy(0, '')], default: 'deny', engine })
   const thousand = cedarGate({ policies: policies(1000), default: 'deny', engine })
   const asked = context.quick ? 20 : 1000
   const times = (gate: Gate) => async (): Promise<number> => {
@@ -29,8 +33,10 @@ async function measure(context: Context): Promise<readonly Result[]> {
   }
   const few = await compare(context, times(hundred), times(one))
   const many = await compare(context, times(thousand), times(one))
+  const unread = await compare(context, times(blind), times(one))
   return [
     resultOf({ name: 'decisions, 1 policy', value: 1e6 / few.floor, unit: 'decisions/s' }),
+    resultOf({ name: 'decision, 1 policy that reads no argument', ...unread, unit: 'us' }),
     resultOf({
       name: 'decision, 100 policies over 100 actions',
       ...few,
@@ -47,21 +53,27 @@ async function measure(context: Context): Promise<readonly Result[]> {
   ]
 }
 
-/** The first permits the measured call; the others of its action look at an argument and permit nothing. */
+/** Each looks at an argument. The first permits the measured call; the others of its action permit other ones. */
 function policies(count: number): readonly PolicyEntry[] {
   return Array.from({ length: count }, (_, index) => {
-    const action = `Action::"tool_call::tool_${index % ACTIONS}"`
-    const condition =
-      index < ACTIONS
-        ? ''
-        : ` when { context.invocation.arguments has path && context.invocation.arguments.path == "/srv/${index}" }`
-    return {
-      name: `policy-${index}`,
-      source: `permit(principal, action == ${action}, resource)${condition};`,
-      active: true,
-    }
+    const path = index === 0 ? PATH : `/srv/${index}`
+    return policy(
+      index,
+      ` when { context.invocation.arguments has path && context.invocation.arguments.path == "${path}" }`,
+    )
   })
 }
+
+function policy(index: number, condition: string): PolicyEntry {
+  const action = `Action::"tool_call::tool_${index % ACTIONS}"`
+  return {
+    name: `policy-${index}`,
+    source: `permit(principal, action == ${action}, resource)${condition};`,
+    active: true,
+  }
+}
+
+const PATH = '/srv/www'
 
 const NEVER = new AbortController().signal
 const QUESTION = question()
@@ -71,8 +83,8 @@ function question(): GateQuestion {
   const definition = { name: 'tool_0', description: 'a tool', parameters: { type: 'object' } }
   return {
     call: preparedCall({
-      action: { ToolCall: { call_id: 'call-1', name: 'tool_0', arguments: '{"path":"/srv/www"}' } },
-      arguments: { path: '/srv/www' },
+      action: { ToolCall: { call_id: 'call-1', name: 'tool_0', arguments: JSON.stringify({ path: PATH }) } },
+      arguments: { path: PATH },
       contract: defaultContract(definition),
     }),
     run: {

@@ -34,6 +34,8 @@ export const governedCalls: readonly Bench[] = [
 
 const CALLS = 20
 const AT_ONCE = 64
+/** Rounds of 64 runs, 20 calls each. A server runs for days; the engine goes on compiling for some ten thousand calls. */
+const WARMING = 10
 
 async function measure(context: Context, name: string, job: Job): Promise<readonly Result[]> {
   const calls = context.quick ? 2 : CALLS
@@ -42,9 +44,16 @@ async function measure(context: Context, name: string, job: Job): Promise<readon
   const work = workload()
   const folder = freshFolder(context, 'calls')
   const parts = { name, job, calls, floor, work, folder }
-  for (const side of [ours, bare]) await side(parts, context.quick ? 1 : AT_ONCE) // a server that runs for days has warm code
+  await warm(context, [() => ours(parts, AT_ONCE), () => bare(parts, AT_ONCE)])
   const alone = await oneAtATime(context, parts)
   return [...alone.results, ...(await manyAtOnce(context, parts, alone.rate))]
+}
+
+async function warm({ quick, say }: Context, sides: readonly (() => Promise<unknown>)[]): Promise<void> {
+  say('  until the code is warm')
+  for (let round = 0; round < (quick ? 1 : WARMING); round += 1) {
+    for (const side of sides) await side()
+  }
 }
 
 interface Parts {
@@ -158,7 +167,7 @@ async function againstDirect(context: Context): Promise<readonly Result[]> {
     return spent.wallMs / sessions / calls
   }
   const governed = async (sessions: number): Promise<number> => (await ours(parts, sessions)).wallMs
-  await governed(many) // warm
+  await warm(context, [() => governed(many)])
   const row = async (sessions: number): Promise<readonly Result[]> => {
     const { value, floor } = await compare(
       context,
