@@ -23,11 +23,15 @@ export function nodeProblem(running, range) {
   return `Cannot start: this is Node ${running}, and Node ${majorMin}.${minorMin} or newer is needed`
 }
 
-/** Leaves with a sentence on stderr when this Node is too old. */
+/**
+ * Leaves with a sentence on stderr when this Node is too old.
+ *
+ * @returns {{ version: string, engines: { node: string } }} what package.json says of us
+ */
 export function requireNode() {
-  const { engines } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
-  const problem = nodeProblem(process.versions.node, engines.node)
-  if (problem === null) return
+  const about = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
+  const problem = nodeProblem(process.versions.node, about.engines.node)
+  if (problem === null) return about
   process.stderr.write(`${problem}\nhint: Install a current Node from https://nodejs.org and try again\n`)
   process.exit(EXIT_PLATFORM)
 }

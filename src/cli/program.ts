@@ -1,6 +1,6 @@
 /**
  * The command line: which commands exist, and how a failure looks. Each command loads when it is asked for, so that
- * `symbi --version` costs nothing and `symbi up` loads no chat client. Usage errors exit 64; a Fault exits as its row says.
+ * `symbi up` loads no chat client. (`symbi --version` alone is answered at the door, in `bin/`.) Usage errors exit 64; a Fault exits as its row says.
  */
 import type { Command } from 'commander'
 import { CODES, Fault, VERSION } from '../core/index.ts'
@@ -27,10 +27,6 @@ const COMMANDS: { readonly [name: string]: readonly [built: string, load: Load] 
 }
 
 export async function run(argv: readonly string[], cli: Cli): Promise<number> {
-  if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {
-    cli.console.result(VERSION)
-    return 0
-  }
   const json = argv.includes('--json')
   try {
     return await dispatch(argv, cli)

@@ -4,8 +4,12 @@ import { VERSION } from '../../src/core/index.ts'
 import { inProcess, symbi } from '../support/cli.ts'
 import { testProject } from './support.ts'
 
-test('--version prints the version and nothing else', async () => {
-  expect(await symbi(['--version'])).toEqual({ code: 0, signal: null, stdout: `${VERSION}\n`, stderr: '' })
+test.each(['--version', '-V'])('%s prints the version and nothing else', async (flag) => {
+  expect(await symbi([flag])).toEqual({ code: 0, signal: null, stdout: `${VERSION}\n`, stderr: '' })
+})
+
+test('a version that is asked for beside other arguments is answered as well', async () => {
+  expect(await inProcess(['--version', '--json'])).toMatchObject({ code: 0, stdout: `${VERSION}\n` })
 })
 
 test('what is loaded at once for a command is the module that the command imports', async () => {
