@@ -20,7 +20,7 @@ export interface DeliberateFault {
   readonly edits: readonly Edit[]
   /** The first law that objects is one of these. */
   readonly caughtBy: readonly LawName[]
-  /** The seed of the first life, for a fault that shows in few. Default 1. */
+  /** The seed of the first life, for a fault that does not show in the one that all others begin with. */
   readonly from?: number
 }
 

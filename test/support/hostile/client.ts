@@ -24,6 +24,7 @@ export class HostileClient {
   readonly #invocations: Invocation[] = []
   #fresh: { readonly ids: string[]; readonly invocations: Invocation[] } = { ids: [], invocations: [] }
   #marks = 0
+  #ids = 0
   readonly #parts: Pick<Maker, 'chance' | 'client' | 'bait' | 'loot'>
 
   constructor(parts: Pick<Maker, 'chance' | 'client' | 'bait' | 'loot'>, recipes: Recipes = ALL) {
@@ -76,7 +77,8 @@ export class HostileClient {
       invoke: (mark, member, id) => void this.#fresh.invocations.push({ mark, member, id }),
       anyId: () => {
         if (chance(3) > 0) return oneOf(chance, IDS)
-        const id = `${client}-request-${this.#marks}`
+        this.#ids += 1 // of its own: an id that was over would be cancelled while another request has it
+        const id = `${client}-request-${this.#ids}`
         this.#fresh.ids.push(id)
         return id
       },
