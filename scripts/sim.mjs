@@ -19,7 +19,8 @@ import { buildWhenStale } from './build.mjs'
 import { flagsIn, MISUSED, ROOT, Stop, whenProgram } from './steps.mjs'
 
 /** @typedef {import('../src/testing/simulation/simulate.ts').LivedLife} LivedLife */
-/** @typedef {{ lives: number, steps: number, boots: number, effects: number, met: Record<string, number>, broken: { seed: number, law: string, what: string }[] }} Sum */
+/** @typedef {import('../src/testing/simulation/laws/law.ts').LawName} LawName */
+/** @typedef {{ lives: number, steps: number, boots: number, effects: number, met: Record<string, number>, broken: { seed: number, law: LawName, what: string }[] }} Sum */
 
 /** Lives in one process. Starting one costs as much as some 20 lives, and each life after the first hundred is cheaper. */
 const SLICE = 500
@@ -75,20 +76,34 @@ async function simulator(dist) {
  */
 async function one(dist, seed, only, { trace, journals, json }) {
   const { simulate, shortestLife } = await simulator(dist)
-  const life = await watched(() => simulate({ seed, ...(only === undefined ? {} : { only }) }))
+  const life = await understood(() => watched(() => simulate({ seed, ...(only === undefined ? {} : { only }) })))
   if (json) printJson(life)
   else if (journals) printJournals(life)
   else if (trace) process.stdout.write(`${life.trace.join('\n')}\n`)
-  else if (only === undefined && life.violations.length > 0)
-    await explain(seed, life.violations[0]?.law ?? '', shortestLife)
+  else if (only === undefined && life.violations[0] !== undefined) await explain(seed, life.violations[0], shortestLife)
   if (!json) process.stdout.write(`${sentence(life)}\n`)
   if (life.violations.length > 0) process.exitCode = 1
 }
 
+/**
+ * What the simulator cannot live, such as an event that a plan does not have, is the caller's mistake and no verdict.
+ *
+ * @template T
+ * @param {() => Promise<T>} work
+ */
+async function understood(work) {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'CONFIG_INVALID')) throw error
+    throw new Stop(error.message, { hint: 'hint' in error ? String(error.hint) : '', exit: MISUSED })
+  }
+}
+
 /** @param {LivedLife} life */
-function sentence({ seed, steps, lives, effects, violations }) {
+function sentence({ seed, steps, processes, effects, violations }) {
   const broken = violations.map(({ law, what }) => `\n  ${law}: ${what}`).join('')
-  return `seed ${seed}: ${steps} steps, ${lives} processes, ${effects} effects, ${violations.length} broken laws${broken}`
+  return `seed ${seed}: ${steps} steps, ${processes} processes, ${effects} effects, ${violations.length} broken laws${broken}`
 }
 
 /** @param {LivedLife} life */
@@ -116,7 +131,7 @@ async function livesOf(dist, from, count, first) {
     const life = await watched(() => simulate({ seed }))
     sum.lives += 1
     sum.steps += life.steps
-    sum.boots += life.lives
+    sum.boots += life.processes
     sum.effects += life.effects
     addTo(sum.met, life.met)
     sum.broken.push(...life.violations.map(({ law, what }) => ({ seed, law, what })))
@@ -137,18 +152,28 @@ function addTo(sum, more) {
  * @returns {Promise<LivedLife>}
  */
 async function watched(work) {
+  const { value: life, unhandled } = await withoutDying(work)
+  const more = unhandled.map((reason) => ({
+    law: /** @type {const} */ ('the runtime stays up'),
+    what: `a rejection that nobody handled: ${reason instanceof Error ? reason.stack : String(reason)}`,
+    at: 0,
+  }))
+  return { ...life, violations: [...life.violations, ...more] }
+}
+
+/**
+ * Node ends a process for a rejection that nobody handles, and here it would take all verdicts with it.
+ *
+ * @template T
+ * @param {() => Promise<T>} work
+ */
+async function withoutDying(work) {
   /** @type {unknown[]} */
   const unhandled = []
   const note = (/** @type {unknown} */ reason) => void unhandled.push(reason)
   process.on('unhandledRejection', note)
   try {
-    const life = await work()
-    const more = unhandled.map((reason) => ({
-      law: /** @type {const} */ ('the runtime stays up'),
-      what: `a rejection that nobody handled: ${reason instanceof Error ? reason.stack : String(reason)}`,
-      at: 0,
-    }))
-    return { ...life, violations: [...life.violations, ...more] }
+    return { value: await work(), unhandled }
   } finally {
     process.off('unhandledRejection', note)
   }
@@ -231,26 +256,31 @@ async function report(dist, from, count, { lives, steps, boots, effects, met, br
     const times = broken.filter((row) => row.law === law).length
     process.stdout.write(`  ${law}: broken ${times} times, first by seed ${seed}: ${what}\n`)
   }
-  for (const { seed, law } of [...first.values()].slice(0, EXPLAINED_MAX)) await explain(seed, law, shortestLife)
+  for (const row of [...first.values()].slice(0, EXPLAINED_MAX)) await explain(row.seed, row, shortestLife)
 }
 
 /**
  * @param {number} seed
- * @param {string} law
- * @param {(seed: number, law: string) => Promise<import('../src/testing/simulation/simulate.ts').ShortestLife>} shortestLife
+ * @param {{ law: LawName, what: string }} broken
+ * @param {typeof import('../src/testing/simulation/simulate.ts').shortestLife} shortestLife
  */
-async function explain(seed, law, shortestLife) {
-  const { only, plan, life } = await shortestLife(seed, law)
-  const what = life.violations.find((violation) => violation.law === law)?.what ?? ''
+async function explain(seed, { law, what }, shortestLife) {
+  const { value: shortest } = await withoutDying(() => shortestLife(seed, law))
+  if (shortest === null) {
+    // a rejection that nobody handled: only a process that lives the whole of it sees it
+    const again = `again: npm run sim -- --seed ${seed} --trace`
+    return void process.stdout.write(`\nseed ${seed} at ${commit()} breaks "${law}": ${what}\n${again}\n`)
+  }
+  const { only, plan, minimal, life } = shortest
   const trace = life.trace.slice(-TRACE_LINES_MAX)
   process.stdout.write(
     [
-      `\nseed ${seed} at ${commit()} breaks "${law}": ${what}`,
-      `the plan, as short as it could be made:`,
-      ...plan.map((line) => `  ${line}`),
+      `\nseed ${seed} at ${commit()} breaks "${law}": ${life.violations.find((one) => one.law === law)?.what ?? what}`,
+      minimal ? 'the plan, of which nothing can be left out:' : 'the plan, as short as it was made in time:',
+      ...(plan.length === 0 ? ['  nothing: the law is broken without any trouble'] : plan.map((line) => `  ${line}`)),
       `its last ${trace.length} events:`,
       ...trace.map((line) => `  ${line}`),
-      `again: npm run sim -- --seed ${seed} --only ${only.join(',')} --trace\n`,
+      `again: npm run sim -- --seed ${seed} --only=${only.join(',')} --trace\n`,
     ].join('\n'),
   )
 }

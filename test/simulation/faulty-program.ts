@@ -27,12 +27,37 @@ export function occurrences({ file, find }: Edit): number {
 
 /** The first objection to the program with these edits; null when all of these lives keep the laws. */
 export async function objectionTo(edits: readonly Edit[], from: number, seeds: number): Promise<Objection | null> {
+  return await withEdits(edits, (dist) => firstObjection(dist, from, seeds))
+}
+
+/** Shows the folder of the built program with these edits, for as long as the work goes on. */
+export async function withEdits<T>(edits: readonly Edit[], work: (dist: string) => Promise<T>): Promise<T> {
   const folder = copied(edits)
   try {
-    return await firstObjection(folder, from, seeds)
+    return await work(folder)
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+export interface Said {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** What the simulator of this built program says. */
+export async function simulator(dist: string, args: readonly string[]): Promise<Said> {
+  const child = spawn(process.execPath, [...BRIEF, SIMULATOR, ...args, '--dist', dist], {
+    env: { PATH: process.env.PATH ?? '' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const [stdout, stderr, code] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    new Promise<number | null>((resolve) => child.once('close', resolve)),
+  ])
+  return { code, stdout, stderr }
 }
 
 let copies = 0
@@ -67,18 +92,13 @@ function modules(): readonly string[] {
 }
 
 async function firstObjection(dist: string, from: number, seeds: number): Promise<Objection | null> {
-  const args = ['--slice', '--first', '--from', String(from), '--seeds', String(seeds), '--dist', dist]
-  const child = spawn(process.execPath, [...BRIEF, SIMULATOR, ...args], {
-    env: { PATH: process.env.PATH ?? '' },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  const [said, complaint, code] = await Promise.all([
-    text(child.stdout),
-    text(child.stderr),
-    new Promise<number | null>((resolve) => child.once('close', resolve)),
-  ])
-  if (code !== 0) throw new Error(`the simulator ended with ${code}: ${complaint.slice(-2000)}`)
-  return (JSON.parse(said) as { readonly broken: readonly Objection[] }).broken[0] ?? null
+  const args = ['--slice', '--first', '--from', String(from), '--seeds', String(seeds)]
+  const { code, stdout, stderr } = await simulator(dist, args)
+  if (code !== 0)
+    throw new Error(
+      `the simulator could not live the seeds from ${from}, and ended with ${code}: ${stderr.slice(-2000)}`,
+    )
+  return (JSON.parse(stdout) as { readonly broken: readonly Objection[] }).broken[0] ?? null
 }
 
 /** At most so many at a time: each is busy with a processor of its own. */

@@ -29,7 +29,7 @@ export interface LivedLife {
   readonly journals: ReadonlyMap<string, Uint8Array>
   /** Steps of the machine, processes that ran, effects that began. */
   readonly steps: number
-  readonly lives: number
+  readonly processes: number
   readonly effects: number
   /**
    * How often each thing happened that a life need not meet. `holes`: files that a loss of power left with sectors never written;
@@ -162,7 +162,7 @@ class LifeRun {
       trace: this.#observer.trace,
       journals: this.#journals(),
       steps: this.#machine.turns.taken,
-      lives: this.#processes.count,
+      processes: this.#processes.count,
       effects: this.#observer.seen.filter(({ kind }) => kind === 'EffectBegan').length,
       met: {
         holes: this.#machine.disk.holed,
