@@ -2,8 +2,8 @@ import { configDefaults, defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /**
- * Files that change what other files would see, so that each has a process of its own: they replace modules, and a module
- * that is loaded already cannot be replaced. `test/tidy/alone.test.ts` holds this list against the files.
+ * Files that change what other files would see, so that each has a process of its own: they replace modules, where one that
+ * is loaded already cannot be replaced, or change the process itself. `test/tidy/alone.test.ts` holds this list against the files.
  */
 export const ALONE = [
   'test/access/api-keys.test.ts',

@@ -43,8 +43,8 @@ export function countingWorld(inner: World): CountingWorld {
       opened += 1
       return file === null ? null : wrap(file, opened)
     },
-    create: async (path, mode) => {
-      const file = await inner.files.create(path, mode)
+    create: async (path, mode, appends) => {
+      const file = await inner.files.create(path, mode, appends)
       if (file === null) return null
       opened += 1
       uses.push({ kind: 'create', file: opened })

@@ -44,7 +44,8 @@ async function measure(context: Context, name: string, job: Job): Promise<readon
   const work = workload()
   const folder = freshFolder(context, 'calls')
   const parts = { name, job, calls, floor, work, folder }
-  await warm(context, [() => ours(parts, AT_ONCE), () => bare(parts, AT_ONCE)])
+  const many = context.quick ? 1 : AT_ONCE
+  await warm(context, [() => ours(parts, many), () => bare(parts, many)])
   const alone = await oneAtATime(context, parts)
   return [...alone.results, ...(await manyAtOnce(context, parts, alone.rate))]
 }

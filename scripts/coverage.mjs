@@ -49,7 +49,7 @@ function measure() {
       '--coverage.processingConcurrency=1',
     ]
     const tests = TESTS.map((name) => `test/${name}/`)
-    // files with a process of their own replace modules, and would be counted as another copy
+    // what a file with a process of its own loads would be counted as another copy
     if (runTool('vitest', ['run', '--project', 'shared', ...options, ...tests]) !== 0) {
       throw new Stop('Cannot measure: a test failed', { hint: 'It is named above' })
     }

@@ -1,8 +1,10 @@
 /** The measurements run and print well-formed lines. What they measure is not judged here: no test asserts a time. */
 import { expect, test } from 'vitest'
+import { BENCHES } from '../../bench/all.ts'
 import { main } from '../../bench/main.ts'
 import { asText, notAvailable, resultOf } from '../../bench/result.ts'
 import { compare, median } from '../../bench/rounds.ts'
+import { sourcesIn } from '../support/sources.ts'
 
 async function run(...argv: string[]): Promise<{ code: number; lines: string[]; notes: string[] }> {
   const lines: string[] = []
@@ -11,12 +13,22 @@ async function run(...argv: string[]): Promise<{ code: number; lines: string[]; 
   return { code, lines, notes }
 }
 
-test.each([
+const RUN = [
+  ['raw floor', 2],
+  ['iteration', 5],
   ['broker call', 9],
   ['chat message', 2],
+  ['delegation', 2],
+  ['decisions', 5],
+  ['parse', 2],
   ['records', 1],
+  ['append', 1],
+  ['verify', 4],
   ['claims', 1],
-])('"--quick --json --only %s" prints one well-formed object a line', async (name, count) => {
+  ['event loop', 1],
+] as const
+
+test.each(RUN)('"--quick --json --only %s" prints one well-formed object a line', async (name, count) => {
   const { code, lines } = await run('--quick', '--json', '--only', name)
   expect(code).toBe(0)
   expect(lines).toHaveLength(count)
@@ -27,6 +39,16 @@ test.each([
     expect(Number.isFinite(result.value)).toBe(true)
     expect(typeof result.met).toBe(result.target === null ? 'object' : 'boolean')
   }
+})
+
+/** They start the built program, or a server that a memory is measured of. */
+const PROCESSES = ['start-up', 'idle sockets']
+
+test('every measurement that a file of bench/ exports is made, and is run by a test or starts processes', () => {
+  const exported = sourcesIn('bench').flatMap(({ text }) => [...text.matchAll(/\{\s+name: '([^']+)',?\s+measure\b/g)])
+  expect(exported.map(([, name]) => name).sort()).toEqual(BENCHES.map(({ name }) => name).sort())
+  const run = [...RUN.map(([name]) => name), 'syncs', ...PROCESSES]
+  expect(run.sort()).toEqual(BENCHES.map(({ name }) => name).sort())
 })
 
 test('an iteration and a broker call cost two syncs each, alone and side by side', async () => {

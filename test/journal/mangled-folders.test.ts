@@ -30,9 +30,10 @@ describe('a folder of linked journals that was mangled:', () => {
   test.each(FOLDER_MANGLINGS.map(({ name, ...mangling }) => [name, mangling] as const))(
     '%s',
     async (name, { change, ...expected }) => {
-      for (const pair of pairs) {
-        const { evidence, parent, child, brother } = pair
-        if (brother === null && name.includes('another child')) continue
+      const fitting = pairs.filter(({ brother }) => brother !== null || !name.includes('another child'))
+      expect(fitting.length).toBeGreaterThan(0)
+      for (const pair of fitting) {
+        const { evidence, parent, child } = pair
         const { world, folder, put } = onDisk(disk.folder(), evidence.journals)
         for (const [file, bytes] of change(pair)) {
           if (bytes === null) rmSync(join(folder, file))

@@ -41,7 +41,6 @@ test(
       else if (said.prefix.startsWith('beginning')) counts.beginnings += 1
       else counts.whole += 1
     }
-    expect(counts.refused + counts.beginnings + counts.whole).toBe(COUNT)
     // what is refused because all is refused would prove nothing: some of them are honest beginnings
     for (const [what, count] of Object.entries(counts)) expect(count / COUNT, what).toBeGreaterThan(0.005)
   },

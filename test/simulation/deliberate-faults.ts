@@ -621,6 +621,25 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
     caughtBy: ['evidence is kept'],
   },
   {
+    name: 'a claim that somebody holds is taken all the same',
+    edits: [{ file: CLAIMS, find: 'if (await file.tryLock())', replace: 'if (true)' }],
+    caughtBy: ['claims answer the evidence', 'unknown is no success'],
+  },
+  {
+    name: 'a claim is released when its run begins',
+    edits: [
+      {
+        file: CLAIMS,
+        find: 'return new FileOwner(this.#world, { place, claim, file, writer, journal });',
+        replace: `const unlocked = await this.#world.files.open(place.claim, 'append');
+            await file.close();
+            const freely = { append: (bytes) => unlocked.append(bytes), sync: () => unlocked.syncData() };
+            return new FileOwner(this.#world, { place, claim, file: unlocked, writer: freely, journal });`,
+      },
+    ],
+    caughtBy: ['claims answer the evidence', 'unknown is no success'],
+  },
+  {
     name: 'a claim without a result is cleared away',
     edits: [
       {
@@ -649,7 +668,7 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
     from: 38,
   },
   {
-    name: 'a delegated run gets tokens of its own',
+    name: 'a delegated run reserves nothing for what it asks',
     edits: [
       {
         file: 'delegation/delegate.js',
@@ -687,11 +706,6 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
     name: 'the timer of a race that is over goes on',
     edits: [{ file: 'world/deadline.js', find: '    finally {\n        stopTimer();', replace: '    finally {' }],
     caughtBy: ['nothing is held'],
-  },
-  {
-    name: 'the lock of a claim is given up when its run begins',
-    edits: [{ file: CLAIMS, find: 'if (await file.tryLock())', replace: 'if (true)' }],
-    caughtBy: ['claims answer the evidence', 'unknown is no success'],
   },
   // the runtime stays up
   {

@@ -5,6 +5,8 @@ import { expect, test } from 'vitest'
 import { ROOT } from '../support/sources.ts'
 
 const SEEDS = 500
+/** What a life may meet, and is counted. */
+const MET = ['breaks', 'foreign effects', 'holes', 'policies', 'refused changes', 'requests']
 
 interface Sum {
   readonly lives: number
@@ -30,6 +32,7 @@ test(`no law is broken in the lives of seeds 1 to ${SEEDS}`, { timeout: 180_000 
   // a life in which nothing happens breaks no law either
   expect(sum.boots).toBeGreaterThan(2 * SEEDS)
   expect(sum.effects).toBeGreaterThan(SEEDS)
+  expect(Object.keys(sum.met).sort()).toEqual(MET)
   for (const [what, times] of Object.entries(sum.met)) expect(times, what).toBeGreaterThan(20)
 })
 

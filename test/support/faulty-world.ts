@@ -152,7 +152,7 @@ export function faultyWorld(inner: World, script: readonly Trouble[] = []): Faul
     mkdir: (path, mode) => act('mkdir', path, () => files.mkdir(path, mode)),
     list: (path) => act('list', path, () => files.list(path)),
     open: (path, how) => act('open', path, () => wrapOpen(path, files.open(path, how))),
-    create: (path, mode) => act('create', path, () => wrapOpen(path, files.create(path, mode))),
+    create: (path, mode, appends) => act('create', path, () => wrapOpen(path, files.create(path, mode, appends))),
     link: (existing, fresh) => act('link', fresh, () => files.link(existing, fresh)),
     rename: (from, to) => act('rename', to, () => files.rename(from, to)),
     unlink: (path) => act('unlink', path, () => files.unlink(path)),

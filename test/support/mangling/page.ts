@@ -49,8 +49,8 @@ copies that are kept elsewhere, know better.
 ## What random manglings came to
 
 A test mangles these journals 10,000 times, each one to three times over, also journals of runs that crashed. What may be believed
-is told by the bytes alone: the lines at the front that are unchanged, when nothing follows them that ends in a newline. Each verifier
-must say exactly that. \`SYMBI_SEED\` replays a run, \`SYMBI_MANGLINGS\` sets the count.
+is told by the bytes alone: the lines at the front that are unchanged, when nothing follows them that ends in a newline, or what follows begins with
+sectors that never reached the disk. Each verifier must say exactly that. \`SYMBI_SEED\` replays a run, \`SYMBI_MANGLINGS\` sets the count.
 `
 
 export function manglingsPage(): string {

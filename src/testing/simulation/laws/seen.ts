@@ -3,7 +3,7 @@
  * client proposes carries a `token` argument that nobody else uses, made from the request that led to it: the same request
  * run twice proposes the same tokens again.
  */
-import type { JsonObject } from '../../../core/index.ts'
+import type { Code, JsonObject } from '../../../core/index.ts'
 
 export type Seen =
   | { readonly kind: 'Booted'; readonly life: number }
@@ -88,6 +88,16 @@ export type Seen =
 
 export type Surface = 'chat' | 'mcp' | 'identified'
 
+/** What a door said instead of a result. Typed, so that a code that is renamed is renamed in the laws. */
+export type SaidCode = Code | `HTTP ${number}`
+
+/** Codes of an id whose end nobody knows, or not yet. */
+export const UNSETTLED: ReadonlySet<SaidCode> = new Set<SaidCode>([
+  'INVOCATION_UNRESOLVED',
+  'INVOCATION_IN_PROGRESS',
+  'INVOCATION_RECONCILED',
+])
+
 export type ClientAnswer =
   /** Chat only: the journal of this request, by the name of its file. */
   | { readonly kind: 'Opened'; readonly journal: string }
@@ -96,8 +106,8 @@ export type ClientAnswer =
   /** Held for a person; MCP only. */
   | { readonly kind: 'Pending'; readonly handle: string }
   /** Nothing was executed, and the client was told so: denied, refused, not found, busy. */
-  | { readonly kind: 'Refused'; readonly code: string }
+  | { readonly kind: 'Refused'; readonly code: SaidCode }
   /** Nobody knows; or a run that ended otherwise than well. */
-  | { readonly kind: 'Unknown'; readonly code: string }
+  | { readonly kind: 'Unknown'; readonly code: SaidCode }
   /** The run ended without success, for a known reason: for a chat an error that is no refusal. */
-  | { readonly kind: 'Failed'; readonly code: string }
+  | { readonly kind: 'Failed'; readonly code: SaidCode }

@@ -10,7 +10,7 @@ import type { Law, Scenario } from './law.ts'
 import { whyNotDone } from './proven-done.ts'
 import { whyEndsLie } from './recorded-ends.ts'
 import { type ApprovedCall, factsOf } from './run-facts.ts'
-import type { ClientAnswer, Seen, Surface } from './seen.ts'
+import type { ClientAnswer, SaidCode, Seen, Surface } from './seen.ts'
 
 /** What a tool did, as the world outside saw it. */
 interface Effect {
@@ -84,10 +84,10 @@ export function unknownIsNoSuccess(reader: EvidenceReader, { clockGoesBack }: Pi
 }
 
 /** Codes that say that the fate of an id is sealed without success. */
-const SEALED = new Set(['INVOCATION_UNRESOLVED', 'CALL_UNCONFIRMED'])
+const SEALED = new Set<SaidCode>(['INVOCATION_UNRESOLVED', 'CALL_UNCONFIRMED'])
 
 /** Codes of a run that ended without success, for a reason that is known. */
-const FAILURES = new Set(['LOOP_ERROR', 'CALL_NOT_DONE'])
+const FAILURES = new Set<SaidCode>(['LOOP_ERROR', 'CALL_NOT_DONE'])
 
 /** An id has one final answer. Codes about the moment, such as a busy store or a wrong content, are none. */
 function whyChanged(
@@ -120,7 +120,7 @@ function worded(answer: ClientAnswer): string {
 }
 
 /** Codes of a call of which nothing was executed. */
-const NOTHING_DONE = new Set(['POLICY_DENIED', 'CALL_INVALID'])
+const NOTHING_DONE = new Set<SaidCode>(['POLICY_DENIED', 'CALL_INVALID'])
 
 /** Who is told that nothing was executed can rely on it. */
 function whyRefused(answer: ClientAnswer, effect: Effect | undefined): string | null {

@@ -1,6 +1,6 @@
 /** A chat client: it sends, repeats, asks, falls silent and vanishes, and remembers what it was told. */
 import { WebSocket } from 'ws'
-import type { ClientAnswer } from '../laws/seen.ts'
+import { type ClientAnswer, type SaidCode, UNSETTLED } from '../laws/seen.ts'
 import type { Wire } from '../machine/wire.ts'
 import { invocationId, requestLabel } from './ids.ts'
 import type { ChatStep } from './plan.ts'
@@ -170,7 +170,7 @@ function answerIn(message: { readonly type: string } & Record<string, unknown>):
       if (message.done !== true) return null
       return { kind: 'Done', content: String(message.content), replayed: message.replayed === true }
     case 'Error': {
-      const code = String(message.code)
+      const code = message.code as SaidCode
       return { kind: kindOf(code), code }
     }
     default:
@@ -178,11 +178,10 @@ function answerIn(message: { readonly type: string } & Record<string, unknown>):
   }
 }
 
-const UNKNOWN = new Set(['INVOCATION_UNRESOLVED', 'INVOCATION_IN_PROGRESS', 'INVOCATION_RECONCILED'])
 /** Answers of a run that ended, and not well. Everything else was refused before a run began. */
-const FAILED = /^(?:LOOP_ERROR|RUN_|EFFECT|UNCONFIRMED|PROVIDER_|BUDGET_|JOURNAL_|TOOL_|DELEGATION_|INTERNAL)/
+const FAILED = /^(?:LOOP_ERROR|RUN_|PROVIDER_|BUDGET_|JOURNAL_|TOOL_|INTERNAL)/
 
-function kindOf(code: string): 'Unknown' | 'Failed' | 'Refused' {
-  if (UNKNOWN.has(code)) return 'Unknown'
+function kindOf(code: SaidCode): 'Unknown' | 'Failed' | 'Refused' {
+  if (UNSETTLED.has(code)) return 'Unknown'
   return FAILED.test(code) ? 'Failed' : 'Refused'
 }

@@ -8,8 +8,8 @@ import { lawsOf } from '../laws/all.ts'
 import type { Violation } from '../laws/law.ts'
 import { Machine } from '../machine/machine.ts'
 import { ChatClient } from './chat-client.ts'
+import { FOREIGN_SERVER, FOREIGN_TOOL, FOREIGN_URL, ForeignServer, hasForeignServer } from './foreign-server.ts'
 import { LastClient } from './last-client.ts'
-import { FOREIGN_TOOL, hasLedger, LEDGER, LEDGER_URL, Ledger } from './ledger.ts'
 import { Model } from './model.ts'
 import { Observer } from './observer.ts'
 import { watchOver } from './operator.ts'
@@ -96,7 +96,7 @@ class LifeRun {
   readonly #observer: Observer
   readonly #processes: Processes
   readonly #due: (PlannedEvent & { readonly at: number })[]
-  readonly #ledger: Ledger
+  readonly #foreign: ForeignServer
   #over = false
 
   constructor(plan: Plan) {
@@ -119,19 +119,19 @@ class LifeRun {
     this.#observer = new Observer(laws, machine.disk, now)
     const effects = new Effects(seed, turns, this.#observer)
     const model = new Model(seed, turns, this.#observer)
-    this.#ledger = new Ledger(seed, turns, effects, machine.disk)
-    const servers = hasLedger(seed) ? [LEDGER] : []
+    this.#foreign = new ForeignServer(seed, turns, effects, machine.disk)
+    const servers = hasForeignServer(seed) ? [FOREIGN_SERVER] : []
     this.#processes = new Processes(
       machine,
       this.#observer,
-      { effects, servers, hear: (news) => this.#ledger.hear(news) },
+      { effects, servers, hear: (news) => this.#foreign.hear(news) },
       {
         fetch: (owner, _url, body, signal) => model.fetch(owner, body, signal),
         request: (owner, request, signal) =>
-          request.url === LEDGER_URL
-            ? this.#ledger.request(owner, request, signal)
+          request.url === FOREIGN_URL
+            ? this.#foreign.request(owner, request, signal)
             : effects.request(owner, request, signal),
-        resolve: (name) => [LEDGER_URL.includes(name) ? '198.41.0.4' : BANK_ADDRESS],
+        resolve: (name) => [FOREIGN_URL.includes(name) ? '198.41.0.4' : BANK_ADDRESS],
       },
     )
     this.#due = events.flatMap((event) => ('at' in event ? [event] : [])).toSorted((left, right) => left.at - right.at)
@@ -167,7 +167,7 @@ class LifeRun {
       met: {
         holes: this.#machine.disk.holed,
         'foreign effects': this.#foreignEffects(),
-        'refused changes': this.#ledger.refused,
+        'refused changes': this.#foreign.refused,
         policies: this.#observer.seen.filter(({ kind }) => kind === 'PoliciesWritten').length,
         breaks: this.#machine.net.broken,
         requests: this.#observer.seen.filter((seen) => seen.kind === 'EffectBegan' && seen.tool === 'http_request')
@@ -305,12 +305,12 @@ class LifeRun {
         break
       case 'ledger':
         this.#observer.note('the tool of the foreign server looks like another one from now on')
-        this.#ledger.change()
+        this.#foreign.change()
         break
       case 'suspend':
         this.#observer.note(`the machine sleeps for ${event.ms} ms`)
         this.#machine.turns.leap(event.ms)
-        this.#ledger.slept(event.ms)
+        this.#foreign.slept(event.ms)
         break
       case 'chat':
       case 'tools':

@@ -1,6 +1,6 @@
 /** What the model proposes: the same for the same request and iteration, with tokens that nobody else uses. */
 import { type Chance, chanceOf } from '../chance.ts'
-import { FOREIGN_TOOL, hasLedger } from './ledger.ts'
+import { FOREIGN_TOOL, hasForeignServer } from './foreign-server.ts'
 import { AGENT, bankUrl, notice } from './scenario.ts'
 
 export interface Asked {
@@ -36,7 +36,7 @@ export function replyTo(seed: number, label: string, iteration: number, mayCall:
   const calls = Array.from({ length: chance.pick([1, 1, 1, 2, 3]) }, (_, index) => {
     const token = `${label}/${iteration}/${index}`
     const call = callOf(chance, token, isChild)
-    if (isChild || !hasLedger(seed) || !chanceOf(seed, `foreign ${token}`).happens(0.3)) return call
+    if (isChild || !hasForeignServer(seed) || !chanceOf(seed, `foreign ${token}`).happens(0.3)) return call
     return { id: call.id, name: FOREIGN_TOOL, arguments: JSON.stringify({ token, amount: 1 }) }
   })
   return { content: '', calls }

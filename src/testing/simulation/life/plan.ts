@@ -6,7 +6,7 @@
 import type { Chance } from '../chance.ts'
 import { chanceOf } from '../chance.ts'
 import type { DiskOperation, DiskTrouble } from '../machine/trouble.ts'
-import { hasLedger } from './ledger.ts'
+import { hasForeignServer } from './foreign-server.ts'
 import type { PolicyText } from './policies.ts'
 
 export interface Plan {
@@ -77,7 +77,7 @@ export function planOf(seed: number): Plan {
   const cuts = chanceOf(seed, 'cuts')
   if (cuts.happens(0.25)) events.push({ kind: 'disk', trouble: cutOf(cuts) })
   const foreign = chanceOf(seed, 'foreign')
-  if (hasLedger(seed) && foreign.happens(0.4)) events.push({ kind: 'ledger', at: foreign.between(1, busy) })
+  if (hasForeignServer(seed) && foreign.happens(0.4)) events.push({ kind: 'ledger', at: foreign.between(1, busy) })
   policyChanges(events, chanceOf(seed, 'policies'), busy)
   return { seed, events }
 }

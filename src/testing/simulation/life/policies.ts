@@ -2,7 +2,7 @@
 import type { JsonObject } from '../../../core/index.ts'
 import { LEAST_PRIVILEGE_POLICY } from '../../least-privilege.ts'
 import type { SimDisk } from '../machine/disk.ts'
-import { FOREIGN_TOOL } from './ledger.ts'
+import { FOREIGN_TOOL } from './foreign-server.ts'
 import { AGENT, AMOUNT_MAX, PROJECT } from './scenario.ts'
 
 /** `ordinary` is what every life begins with. */

@@ -13,7 +13,7 @@ import { type UpstreamNews, type UpstreamServer, Upstreams } from '../../../upst
 import type { World } from '../../../world/index.ts'
 import { connectionLost } from '../machine/sim-net.ts'
 import type { Owner } from '../machine/turns.ts'
-import { PINS } from './ledger.ts'
+import { PINS } from './foreign-server.ts'
 import type { Observer } from './observer.ts'
 import type { Effects } from './outside.ts'
 import { BANK, HELD_TOOLS, MODEL_URL, OWN_TOOLS, PROJECT } from './scenario.ts'

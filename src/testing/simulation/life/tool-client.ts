@@ -1,9 +1,9 @@
 /** An MCP client over HTTP: calls with and without an id, at once and one after the other, and approvals that it comes back with. */
 import { chanceOf } from '../chance.ts'
-import type { ClientAnswer } from '../laws/seen.ts'
+import { type ClientAnswer, type SaidCode, UNSETTLED } from '../laws/seen.ts'
+import { FOREIGN_TOOL, hasForeignServer } from './foreign-server.ts'
 import { ask, type HttpAnswer } from './http-client.ts'
 import { callLabel, invocationId } from './ids.ts'
-import { FOREIGN_TOOL, hasLedger } from './ledger.ts'
 import type { ToolStep } from './plan.ts'
 import { AGENT, bankUrl, notice } from './scenario.ts'
 import { pause, type Shore } from './shore.ts'
@@ -149,7 +149,7 @@ function withApproval(handle: string, call: ToolCall): ToolCall {
 
 /** The call with this label: always the same. */
 export function callOf(seed: number, label: string, token: string): ToolCall {
-  if (hasLedger(seed) && chanceOf(seed, `foreign ${label}`).happens(0.4))
+  if (hasForeignServer(seed) && chanceOf(seed, `foreign ${label}`).happens(0.4))
     return { name: FOREIGN_TOOL, arguments: { token, amount: 1 } }
   const chance = chanceOf(seed, `call ${label}`)
   const kind = chance.pick([
@@ -205,14 +205,14 @@ function answerIn(answer: HttpAnswer | null): ClientAnswer | null {
   }
   const { result } = said
   if (result === undefined) {
-    const refused = said.error?.data?.code ?? `HTTP ${answer.status}`
+    const refused = (said.error?.data?.code ?? `HTTP ${answer.status}`) as SaidCode
     return { kind: refused === 'CALL_UNCONFIRMED' ? 'Unknown' : 'Refused', code: refused }
   }
   const facts = result.structuredContent ?? {}
-  const code = String(facts.code ?? '')
+  const code = String(facts.code ?? '') as SaidCode
   if (facts.status === 'pending') return { kind: 'Pending', handle: String(facts.approval_id) }
   if (facts.status === 'unknown') return { kind: 'Unknown', code }
   if (facts.status === 'not_done' || code === 'LOOP_ERROR') return { kind: 'Failed', code }
-  if (result.isError === true) return { kind: code.startsWith('INVOCATION_') ? 'Unknown' : 'Refused', code }
+  if (result.isError === true) return { kind: UNSETTLED.has(code) ? 'Unknown' : 'Refused', code }
   return { kind: 'Done', content: result.content?.[0]?.text ?? '', replayed: result._meta?.['symbi/replayed'] === true }
 }

@@ -54,12 +54,12 @@ test('what lies behind a sector that was never written is its torn tail, and zer
   expect(holed(1025, 2048).wrong).not.toBeNull()
 })
 
-test('every bit of a line counts', () => {
+test('a bit that is turned in any byte of a line counts', () => {
   const bytes = Buffer.concat(lines(started, output('x')))
   const start = bytes.indexOf(0x0a) + 1
-  for (let at = start; at < bytes.length; at += 7) {
+  for (let at = start; at < bytes.length; at += 1) {
     const spoiled = Buffer.from(bytes)
-    spoiled[at] = (spoiled[at] ?? 0) ^ 0x01
+    spoiled[at] = (spoiled[at] ?? 0) ^ (1 << (at % 8))
     const { wrong, tailBytes } = read(spoiled)
     expect(wrong !== null || tailBytes > 0, `bit at ${at}`).toBe(true)
   }

@@ -12,16 +12,16 @@ import type { Owner, Turns } from '../machine/turns.ts'
 import { type Effects, replyOf } from './outside.ts'
 import { PROJECT } from './scenario.ts'
 
-export const LEDGER_URL = 'http://ledger.example/mcp'
+export const FOREIGN_URL = 'http://ledger.example/mcp'
 const TOOL = 'pay'
 export const FOREIGN_TOOL = exposedName('ledger', TOOL)
 /** What a call is told that should have been refused, because the tool is not the one that was pinned. */
 export const OTHER_TOOL = `${FOREIGN_TOOL}, which is not what was pinned`
 
-export const LEDGER: HttpServer = {
+export const FOREIGN_SERVER: HttpServer = {
   name: 'ledger',
   transport: 'http',
-  url: LEDGER_URL,
+  url: FOREIGN_URL,
   headersEnv: {},
   expose: '*',
   risk: 'high',
@@ -36,11 +36,11 @@ export const PINS = `${PROJECT}/.symbiont/${PIN_FILE}`
 const SURELY_SEEN_MS = 60_000
 
 /** Whether the project of this life has one. */
-export function hasLedger(seed: number): boolean {
+export function hasForeignServer(seed: number): boolean {
   return chanceOf(seed, 'ledger').happens(0.3)
 }
 
-export class Ledger {
+export class ForeignServer {
   readonly #seed: number
   readonly #turns: Turns
   readonly #effects: Effects
