@@ -20,6 +20,7 @@ import { completePublication, type Receipt, readReceipt, verifyReceipt, writeRec
 import {
   alreadyRecorded,
   differentReview,
+  doubtful,
   evidenceLost,
   notFound,
   ownerAlive,
@@ -46,6 +47,11 @@ class FileClaims implements ClaimStore {
   readonly #project: string
   readonly #storeLock: StoreLock
   #place: Place | null = null
+  /**
+   * Claims of which a sync failed in this process. The system may show their bytes from then on and lose them with the power, and
+   * the next sync says that all is well; so this process believes nothing that it reads in them.
+   */
+  readonly #doubtful = new Set<string>()
 
   constructor(world: World, project: string) {
     this.#world = world
@@ -157,7 +163,8 @@ class FileClaims implements ClaimStore {
       assert(journal.audit.path === auditPath(place, principal, run_id), 'a journal lies where its claim says')
       await writer.append(auditLine(journal.audit))
       await writer.sync()
-      return new FileOwner(this.#world, { place, claim, file, writer, journal })
+      const doubt = (): void => void this.#doubtful.add(place.claim)
+      return new FileOwner(this.#world, { place, claim, file, writer, journal, doubt })
     } catch (error) {
       await Promise.allSettled([journal?.close(), file.close()])
       throw error
@@ -171,9 +178,15 @@ class FileClaims implements ClaimStore {
     agrees: ClaimRequest['agrees'],
   ): Promise<Existing> {
     await using file = locked
+    if (this.#doubtful.has(place.claim)) throw doubtful(identity)
     const lines = await readClaim(file)
     // whoever wrote it may have died, or failed, before it was durable, and what is told now must hold after the next crash
-    await file.syncData()
+    try {
+      await file.syncData()
+    } catch (error) {
+      this.#doubtful.add(place.claim)
+      throw error
+    }
     await this.#world.files.syncDirectory(place.store)
     return await readState(this.#world, place, identity, lines, agrees)
   }

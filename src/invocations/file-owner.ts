@@ -19,6 +19,8 @@ export interface OwnedClaim {
   readonly file: OpenFile
   readonly writer: ClaimWriter
   readonly journal: Journal
+  /** Told when the result was written, or begun to be, and is not known to be durable. */
+  readonly doubt: () => void
 }
 
 export class FileOwner implements ClaimOwner {
@@ -58,10 +60,15 @@ export class FileOwner implements ClaimOwner {
       const line = resultLine(result)
       await this.#owned.journal.close() // a late worker adds nothing to what is judged now
       if (this.log.failed) return { kind: 'Unresolved' } // law 3: bytes that were not acknowledged prove no end
-      const { place, claim, writer } = this.#owned
+      const { place, claim, writer, doubt } = this.#owned
       if (needsReconciling(await readRun(this.#world, place, claim, this.audit))) return { kind: 'Unresolved' }
-      await writer.append(line)
-      await writer.sync()
+      try {
+        await writer.append(line)
+        await writer.sync()
+      } catch (error) {
+        doubt()
+        throw error
+      }
       return { kind: 'Recorded' }
     } finally {
       await this.#close() // a retry that follows the answer never meets a held claim

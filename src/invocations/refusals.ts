@@ -72,3 +72,11 @@ export function contradicted({ id }: Name): Fault {
     hint: 'Somebody changed the claim. Keep it, and read the journal with "symbi audit show"',
   })
 }
+
+/** A sync of it failed in this process: another one would say that all is well, and the next loss of power could show otherwise. */
+export function doubtful({ id }: Name): Fault {
+  return new Fault('STORAGE_FAILED', {
+    message: `Cannot tell how invocation "${id}" ended: the disk failed while that was made durable, and what it shows since may vanish`,
+    hint: 'Look after the disk, start the runtime again, and ask with the same id',
+  })
+}

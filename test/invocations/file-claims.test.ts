@@ -21,6 +21,7 @@ import { type ClaimRequest, fileClaims } from '../../src/invocations/index.ts'
 import { parsePublicKey, verifyRun } from '../../src/journal/index.ts'
 import { nodeWorld } from '../../src/world/index.ts'
 import { fresh } from '../contract/claims.ts'
+import { faultyWorld } from '../support/faulty-world.ts'
 import { finishRun, never, PRINCIPAL, RUNS, requestOf, terminated, write } from '../support/invocation-runs.ts'
 import { temporaryProject } from '../support/temporary-project.ts'
 import { watchedWorld } from '../support/watched-world.ts'
@@ -186,6 +187,34 @@ test('what is told of a claim that is there already was synced first: who wrote 
       expect.arrayContaining(['syncData .symbiont/invocations/*.jsonl', 'syncDirectory .symbiont/invocations']),
     )
   }
+})
+
+test('a result whose sync failed is told by nobody in this process, though the file shows it and the next sync succeeds', async () => {
+  using project = temporaryProject()
+  const request = requestOf()
+  const world = faultyWorld(nodeWorld())
+  const claims = fileClaims(world, project.root)
+  const owner = await fresh(claims, request)
+  await write(owner.log, RUNS.complete)
+  world.add({ on: 'syncData', path: claimName(request), errno: 'EIO', late: true })
+  await expect(owner.finish('healthy')).rejects.toMatchObject({ code: 'STORAGE_FAILED' })
+  expect(readFileSync(join(project.invocations, claimName(request)), 'utf8')).toContain('"kind":"result"')
+  for (const ask of [() => claims.lookup(request, never), () => claims.open(request, never)]) {
+    await expect(ask()).rejects.toMatchObject({ code: 'STORAGE_FAILED', message: expect.stringContaining(request.id) })
+  }
+  expect((await claims.lookup(requestOf(), never)).kind).toBe('NotFound')
+  expect((await fileClaims(nodeWorld(), project.root).lookup(request, never)).kind).toBe('Recorded') // another process cannot know
+})
+
+test('a claim whose sync failed while it was read is told by nobody in this process', async () => {
+  using project = temporaryProject()
+  const request = requestOf()
+  await finishRun(await fresh(fileClaims(nodeWorld(), project.root), request), 'complete')
+  const world = faultyWorld(nodeWorld())
+  const claims = fileClaims(world, project.root)
+  world.add({ on: 'syncData', path: claimName(request), errno: 'EIO' })
+  await expect(claims.lookup(request, never)).rejects.toMatchObject({ code: 'STORAGE_FAILED' })
+  await expect(claims.lookup(request, never)).rejects.toMatchObject({ code: 'STORAGE_FAILED' })
 })
 
 test('the store lock is free again before a claim touches the disk with its lines', async () => {
