@@ -542,6 +542,7 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
       },
     ],
     caughtBy: ['evidence verifies'],
+    from: 1,
   },
   {
     name: 'a signature is of another body',
@@ -553,6 +554,7 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
       },
     ],
     caughtBy: ['evidence verifies'],
+    from: 1,
   },
   {
     name: 'a sector that never reached the disk reads as tampering',
@@ -619,6 +621,7 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
       },
     ],
     caughtBy: ['evidence is kept'],
+    from: 1,
   },
   {
     name: 'a claim that somebody holds is taken all the same',

@@ -53,6 +53,18 @@ test(
   WAIT_MS,
 )
 
+test('a module that takes its time to load makes no life another one', { timeout: WAIT_MS }, async () => {
+  const { stdout: quick } = await simulator(DIST, ['--seed', '18', '--trace'])
+  const late = {
+    file: 'runtime/tool-sessions/tool-session.js',
+    find: '/**',
+    replace: 'await new Promise((r) => setTimeout(r, 500));\n/**',
+  }
+  await withEdits([late], async (dist) => {
+    expect((await simulator(dist, ['--seed', '18', '--trace'])).stdout).toBe(quick)
+  })
+})
+
 test('a life without any of its planned events can be asked for, and keeps the laws', {
   timeout: WAIT_MS,
 }, async () => {

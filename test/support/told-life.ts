@@ -28,6 +28,7 @@ const SCOPES = { chat: 'ws:chat:v1', identified: 'mcp:call:v1' } as const
 export class ToldDisk implements DiskView {
   readonly #durable = new Map<string, Buffer>()
   readonly #visible = new Map<string, Buffer>()
+  readonly #forgotten = new Set<string>()
 
   put(path: string, bytes: Uint8Array | string, where: 'durable' | 'visible' = 'durable'): void {
     const full = join(STATE, path)
@@ -45,6 +46,15 @@ export class ToldDisk implements DiskView {
     const bytes = this.#durable.get(join(STATE, path))
     if (bytes === undefined) throw new Error(`nothing is durable as "${path}"`)
     return bytes
+  }
+
+  /** A failed sync left this file behind: every program sees what it holds, and a loss of power takes a part of it away. */
+  forget(path: string): void {
+    this.#forgotten.add(join(STATE, path))
+  }
+
+  forgot(path: string): boolean {
+    return this.#forgotten.has(path)
   }
 
   durable(path: string): Uint8Array | null {
@@ -126,15 +136,22 @@ export class ToldLife {
     this.see({ kind: 'Told', client: 'c1', surface, answer, ...which })
   }
 
+  /** A call left for a foreign server; gives the number under which it may arrive. */
+  send(token: string, tool = 'pay'): number {
+    const sent = this.number()
+    this.see({ kind: 'CallSent', life: 1, sent, tool, token, args: { token } })
+    return sent
+  }
+
   /** The tool's code was entered, and it happened. Without an answer it never came back. */
   effect(
     token: string,
     answer: 'done' | 'not done' | 'error' | 'thrown' | null = 'done',
     twist: EffectTwist = {},
   ): void {
-    const { args = { token }, tool = 'pay', late = false } = twist
+    const { args = { token }, tool = 'pay', late = false, sent } = twist
     const effect = this.number()
-    this.see({ kind: 'EffectBegan', life: 1, effect, tool, token, args })
+    this.see({ kind: 'EffectBegan', life: 1, effect, tool, token, args, ...(sent === undefined ? {} : { sent }) })
     this.see({ kind: 'EffectHappened', effect })
     if (answer !== null) this.see({ kind: 'EffectAnswered', effect, answer, late })
   }
@@ -174,6 +191,7 @@ interface EffectTwist {
   readonly args?: JsonObject
   readonly tool?: string
   readonly late?: boolean
+  readonly sent?: number
 }
 
 export function callOf(token: string, tool = 'pay'): ProposedAction {

@@ -33,6 +33,8 @@ export interface Evidence {
   readonly journals: ReadonlyMap<string, ReadJournal>
   /** By `claimKey`; where two claim the same id, the first. */
   readonly claims: ReadonlyMap<string, ReadClaim>
+  /** Keys of claims that look durable to every program and are not: the next loss of power takes a part of them away. */
+  readonly forgotten: ReadonlySet<string>
   readonly claimFiles: readonly ReadClaim[]
   /** The bytes by path below `.symbiont`, temporary names left out. */
   readonly files: ReadonlyMap<string, Uint8Array>
@@ -95,20 +97,23 @@ export class EvidenceReader {
     const key = this.#keyIn(files.get(KEY_FILE))
     const journals = new Map<string, ReadJournal>()
     const claims = new Map<string, ReadClaim>()
+    const forgotten = new Set<string>()
     const claimFiles: ReadClaim[] = []
     for (const [path, bytes] of files) {
       if (path.startsWith(`${GOVERNED}/`)) {
         const journal = this.#journals.read(path.slice(GOVERNED.length + 1), bytes, key)
         if (journal !== null) journals.set(journal.runId, journal)
       } else if (path.startsWith(`${INVOCATIONS}/`) && path.endsWith('.jsonl')) {
-        const claim = this.#claimIn(path.slice(INVOCATIONS.length + 1), forgottenOf(join(this.#root, path)) ?? bytes)
+        const lost = forgottenOf(join(this.#root, path))
+        const claim = this.#claimIn(path.slice(INVOCATIONS.length + 1), lost ?? bytes)
         claimFiles.push(claim)
         if (claim.scope === null || claim.id === null) continue
         const id = claimKey(claim.scope, claim.id)
         if (!claims.has(id)) claims.set(id, claim)
+        if (lost !== null) forgotten.add(id)
       }
     }
-    return { key, journals, claims, claimFiles, files }
+    return { key, journals, claims, forgotten, claimFiles, files }
   }
 
   #keyIn(bytes: Uint8Array | undefined): SeedKey | null {

@@ -13,7 +13,8 @@ import type { Seen } from './seen.ts'
 /** The one ready-made tool whose effects are seen: they are requests that reach the other side. */
 export const HTTP = 'http_request'
 
-type EffectBegan = Extract<Seen, { kind: 'EffectBegan' }>
+/** What leaves for a foreign server begins when it is sent. */
+type EffectBegan = Extract<Seen, { kind: 'EffectBegan' | 'CallSent' }>
 type InferenceBegan = Extract<Seen, { kind: 'InferenceBegan' }>
 
 export function intentBeforeEffect(reader: EvidenceReader, scenario: Pick<Scenario, 'requestOf'>): Law {
@@ -23,7 +24,8 @@ export function intentBeforeEffect(reader: EvidenceReader, scenario: Pick<Scenar
     name: 'intent before effect',
     watch: (seen, disk) => {
       asked.see(seen)
-      if (seen.kind === 'EffectBegan') return whyNoIntent(seen, reader.at(seen, disk))
+      const begins = seen.kind === 'CallSent' || (seen.kind === 'EffectBegan' && seen.sent === undefined)
+      if (begins) return whyNoIntent(seen, reader.at(seen, disk))
       if (seen.kind === 'InferenceBegan') {
         const evidence = reader.at(seen, disk)
         return whyNoReservation(seen, asked.reservationsFor(seen, evidence), evidence, used)

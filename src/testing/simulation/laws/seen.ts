@@ -53,7 +53,19 @@ export type Seen =
     }
   /** What the model really used, whatever it says; `told` is what it says of it, null when it says nothing or nothing arrives. */
   | { readonly kind: 'InferenceEnded'; readonly inference: number; readonly used: number; readonly told: number | null }
-  /** The tool's code was entered: the effect begins here, whether or not it will happen. */
+  /** A call left for a foreign server. It may arrive later, also when whoever sent it does not wait any more. */
+  | {
+      readonly kind: 'CallSent'
+      readonly life: number
+      readonly sent: number
+      readonly tool: string
+      readonly token: string
+      readonly args: JsonObject
+    }
+  /**
+   * The tool's code was entered: the effect begins here, whether or not it will happen. `sent`: of the call that arrived; what had
+   * to be durable before it, had to be when it was sent.
+   */
   | {
       readonly kind: 'EffectBegan'
       readonly life: number
@@ -61,6 +73,7 @@ export type Seen =
       readonly tool: string
       readonly token: string
       readonly args: JsonObject
+      readonly sent?: number
     }
   /** It happened in the world outside; a crash of the process no longer stops it. */
   | { readonly kind: 'EffectHappened'; readonly effect: number }

@@ -9,7 +9,8 @@ import type { Law, Scenario } from './law.ts'
 import { factsOf } from './run-facts.ts'
 import type { Seen } from './seen.ts'
 
-type EffectBegan = Extract<Seen, { kind: 'EffectBegan' }>
+/** What leaves for a foreign server begins when it is sent. */
+type EffectBegan = Extract<Seen, { kind: 'EffectBegan' | 'CallSent' }>
 
 interface Begun {
   readonly token: string
@@ -20,24 +21,32 @@ interface Begun {
 }
 
 export function stopAfterUncertainty(reader: EvidenceReader, scenario: Pick<Scenario, 'requestOf'>): Law {
-  const begun = new Map<number, Begun>()
+  const begun: Begun[] = []
+  const ofEffect = new Map<number, Begun>()
+  const ofSent = new Map<number, Begun>()
   const asked = new AskedRuns(scenario)
   return {
     name: 'stop after uncertainty',
     watch: (seen, disk) => {
       asked.see(seen)
       if (seen.kind === 'EffectAnswered') {
-        const effect = begun.get(seen.effect)
+        const effect = ofEffect.get(seen.effect)
         const known = !seen.late && (seen.answer === 'done' || seen.answer === 'not done')
         if (effect !== undefined) effect.outcome = known ? 'known' : 'unknown'
       }
-      if (seen.kind === 'EffectBegan') {
+      if (seen.kind === 'EffectBegan' && seen.sent !== undefined) {
+        const earlier = ofSent.get(seen.sent)
+        if (earlier !== undefined) ofEffect.set(seen.effect, earlier)
+      } else if (seen.kind === 'EffectBegan' || seen.kind === 'CallSent') {
         const evidence = reader.at(seen, disk)
         const allowed = approvalsOf(seen.token, evidence).at(-1)
         if (allowed === undefined) return null // another law says so
-        const reason = whyItHadToStop(seen, allowed, evidence, [...begun.values()])
+        const reason = whyItHadToStop(seen, allowed, evidence, begun)
         const { journal, call } = allowed
-        begun.set(seen.effect, { token: seen.token, runId: journal.runId, decision: call.at, outcome: 'open' })
+        const one: Begun = { token: seen.token, runId: journal.runId, decision: call.at, outcome: 'open' }
+        begun.push(one)
+        if (seen.kind === 'CallSent') ofSent.set(seen.sent, one)
+        else ofEffect.set(seen.effect, one)
         return reason
       }
       if (seen.kind === 'InferenceBegan') {

@@ -40,7 +40,7 @@ export function unknownIsNoSuccess(reader: EvidenceReader, { clockGoesBack }: Pi
       return reason === null ? null : `${what}, and ${reason}`
     }
     if (id === null) return null
-    const changed = whyChanged(finals, surface, id, answer)
+    const changed = whyChanged(finals, surface, id, answer, evidence)
     if (changed !== null || answer.kind !== 'Done') return changed
     const reason = whyNotDone(surface, id, answer.content, evidence) ?? whyToolsDisagree(surface, id, evidence, byToken)
     return reason === null ? null : `A client was told that the request ${id} was done, and ${reason}`
@@ -95,6 +95,7 @@ function whyChanged(
   surface: Surface,
   id: string,
   answer: ClientAnswer,
+  { forgotten }: Evidence,
 ): string | null {
   const key = claimKey(SCOPE_OF[surface] ?? surface, id)
   const before = finals.get(key)
@@ -110,7 +111,9 @@ function whyChanged(
   const final = before !== undefined && 'code' in before && before.code !== 'LOOP_ERROR' // it says that nothing could be recorded
   if (final && answer.kind === 'Done')
     return `The request ${id} was told as ${before.code}, and later ${worded(answer)}`
-  finals.set(key, answer)
+  if (answer.kind === 'Done' && forgotten.has(key))
+    finals.delete(key) // whoever read it could not know
+  else finals.set(key, answer)
   return null
 }
 

@@ -98,6 +98,8 @@ export class ForeignServer {
     if (request.method !== 'POST') return replyOf(405, '')
     const { id, method, params } = JSON.parse(Buffer.from(request.body ?? []).toString()) as Message
     const isCall = method === 'tools/call'
+    const args = (params?.arguments ?? {}) as JsonObject
+    const sent = isCall ? this.#effects.send(owner, FOREIGN_TOOL, String(args.token), args) : 0
     const mood = isCall || chance.happens(0.85) ? 'well' : chance.pick(['slow', 'status', 'lost', 'stalls'] as const)
     const ms = mood === 'slow' ? chance.between(1_000, 12_000) : chance.fraction() * 4
     await this.#turns.perform(ms, owner, `the ledger is asked: ${method}`, () => undefined)
@@ -120,19 +122,19 @@ export class ForeignServer {
         this.#list(owner)
         return said({ id, result: { tools: [{ name: TOOL, description: this.#description, inputSchema: SCHEMA }] } })
       case 'tools/call':
-        return await this.#call(owner, id, params?.arguments as JsonObject, signal)
+        return await this.#call(owner, id, args, sent, signal)
       default:
         return said({ id, error: { code: -32601, message: 'no' } })
     }
   }
 
-  async #call(owner: Owner, id: unknown, args: JsonObject, signal: AbortSignal): Promise<HttpReply> {
+  async #call(owner: Owner, id: unknown, args: JsonObject, sent: number, signal: AbortSignal): Promise<HttpReply> {
     const token = String(args.token)
     const chance = chanceOf(this.#seed, `ledger answers ${token}`)
     const form = chance.happens(0.75) ? 'well' : chance.pick(FORMS)
     const tool = this.#isAsPinned(owner) ? FOREIGN_TOOL : OTHER_TOOL
     const isClear = form === 'well' || form === 'events'
-    const answer = await this.#effects.run(owner, tool, token, args, signal, isClear).catch(() => null)
+    const answer = await this.#effects.run(owner, tool, token, args, signal, { isClear, sent }).catch(() => null)
     if (answer === null) throw connectionLost()
     if (typeof answer !== 'string' && answer.is_error)
       return said({ id, error: { code: -32000, message: 'it failed' } })

@@ -52,21 +52,45 @@ const HELD = `${PROJECT}/.symbiont/approvals/held`
 export async function live(plan: Plan): Promise<LivedLife> {
   warm ??= warmUp()
   await warm
-  return await new LifeRun(plan).run()
+  return await bounded(new LifeRun(plan))
 }
+
+/** A life that waits for the real world would wait without a step, and nobody would be told. */
+async function bounded(life: LifeRun): Promise<LivedLife> {
+  let stopTimer = (): void => undefined
+  const late = new Promise<never>((_, reject) => {
+    stopTimer = real.timer(LIFE_MS, () => {
+      const where = life.trace.at(-1) ?? 'before anything was seen'
+      reject(
+        new Error(`Cannot simulate: a life did not end within ${LIFE_MS} ms of real time. Its last event: ${where}`),
+      )
+    })
+  })
+  try {
+    return await Promise.race([life.run(), late])
+  } finally {
+    stopTimer()
+  }
+}
+
+/** Real time; a life takes a tenth of a second. */
+const LIFE_MS = 180_000
 
 let warm: Promise<unknown> | null = null
 
 /**
  * What is loaded at its first use comes from the real disk, in real time, and a life that meets it is another one each time. So
- * one life is lived until it is the same twice, before the first that counts.
+ * the large modules are loaded by name, and one life is lived until it is the same twice and came to its end, before the first that
+ * counts: also two lives in which nothing was loaded yet look the same.
  */
 async function warmUp(): Promise<void> {
   await Promise.all([
     import('@ai-sdk/openai-compatible'),
     import('@modelcontextprotocol/sdk/client/index.js'),
     import('@modelcontextprotocol/sdk/client/streamableHttp.js'),
+    import('@modelcontextprotocol/sdk/server/index.js'),
     import('@modelcontextprotocol/sdk/types.js'),
+    import('@node-rs/argon2'),
     import('fastify'),
     import('ws'),
   ])
@@ -76,17 +100,27 @@ async function warmUp(): Promise<void> {
     { kind: 'tools', client: 0, step: { do: 'list' } },
     { kind: 'tools', client: 0, step: { do: 'call', call: 0, identified: true, wait: true } },
   ]
-  for (let before = '', tries = 0; tries < WARM_MAX; tries += 1) {
-    const { trace } = await new LifeRun({ seed: 0, events }).run()
+  const latestMs = real.monotonicMs() + WARMING_MS
+  for (let before = ''; real.monotonicMs() < latestMs; ) {
+    const { trace, violations } = await new LifeRun({ seed: 0, events }).run()
     const now = trace.join('\n')
-    if (now === before) return
+    const answered = trace.filter((line) => line.includes('"kind":"Done"')).length
+    if (now === before && violations.length === 0 && answered >= events.filter(asks).length) return
     before = now
     await real.sleep(LOADING_MS, neverStopped())
   }
-  throw new Error(`the same life was another one each of ${WARM_MAX} times`)
+  throw new Error(
+    `Cannot simulate: a life that is known was not the same twice within ${WARMING_MS} ms of real time. ` +
+      'Something in it waits for the real world: a module that is loaded late, a thread, a file. Load it in warmUp(), or bring it through the World',
+  )
 }
 
-const WARM_MAX = 20
+function asks(event: PlannedEvent): boolean {
+  return (event.kind === 'chat' && event.step.do === 'send') || (event.kind === 'tools' && event.step.do === 'call')
+}
+
+/** The slowest disk that we wait for. */
+const WARMING_MS = 60_000
 const LOADING_MS = 30
 const real = nodeWorld().clock
 
@@ -141,6 +175,10 @@ class LifeRun {
     machine.disk.onCut = () => {
       if (!this.#over) this.#processes.crash('power')
     }
+  }
+
+  get trace(): readonly string[] {
+    return this.#observer.trace
   }
 
   async run(): Promise<LivedLife> {

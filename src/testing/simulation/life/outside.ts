@@ -29,6 +29,7 @@ export class Effects {
   readonly #turns: Turns
   readonly #observer: Observer
   #count = 0
+  #sent = 0
 
   constructor(seed: number, turns: Turns, observer: Observer) {
     this.#seed = seed
@@ -57,21 +58,32 @@ export class Effects {
     }
   }
 
-  /** `isClear` is false for an answer that nobody can understand: whatever it says, it does not count as said. */
+  /** A call leaves for a foreign server; gives the number under which it may arrive. */
+  send(owner: Owner, tool: string, token: string, args: JsonObject): number {
+    this.#sent += 1
+    this.#observer.see({ kind: 'CallSent', life: owner.life, sent: this.#sent, tool, token, args })
+    return this.#sent
+  }
+
+  /**
+   * `isClear` is false for an answer that nobody can understand: whatever it says, it does not count as said. `sent`: as the call was
+   * announced when it left.
+   */
   run(
     owner: Owner,
     tool: string,
     token: string,
     args: JsonObject,
     signal: AbortSignal,
-    isClear = true,
+    { isClear = true, sent }: { readonly isClear?: boolean; readonly sent?: number } = {},
   ): Promise<ToolAnswer> {
     if (!owner.alive) return new Promise(() => undefined) // the dead have no effects
     this.#count += 1
     const effect = this.#count
     const chance = chanceOf(this.#seed, `effect ${tool} ${token}`)
     const fate: Fate = chance.happens(0.75) ? 'works' : chance.pick(FATES)
-    this.#observer.see({ kind: 'EffectBegan', life: owner.life, effect, tool, token, args })
+    const from = sent === undefined ? {} : { sent }
+    this.#observer.see({ kind: 'EffectBegan', life: owner.life, effect, tool, token, args, ...from })
     return new Promise((resolve, reject) => {
       this.#meet(effect, fate, chance, { owner, signal, isClear, resolve, reject })
     })

@@ -97,6 +97,27 @@ const LIES: readonly [string, (life: ToldLife) => void, string][] = [
     'its run had ended',
   ],
   [
+    'a call that was sent to a foreign server without its intent, though that is durable when it arrives',
+    (life) => {
+      const run = proposed(life)
+      run.sync()
+      const sent = life.send('r1/a')
+      run.intend('r1/a')
+      life.effect('r1/a', 'done', { sent })
+    },
+    'no intent of it is durable',
+  ],
+  [
+    'a call that is sent to a foreign server by a run that has ended, and never arrives',
+    (life) => {
+      const run = proposed(life)
+      run.intend('r1/a')
+      run.end()
+      life.send('r1/a')
+    },
+    'its run had ended',
+  ],
+  [
     'an effect of a delegated run that nobody meant to begin',
     (life) => {
       const parent = life.chat('r1')
@@ -160,6 +181,16 @@ test.each(LIES)('%s is found', (_, tell, reason) => {
   const life = new ToldLife()
   tell(life)
   expect(life.complaints.get(LAW)).toContain(reason)
+})
+
+test('a call that was sent in time may arrive after the end of its run', () => {
+  const life = new ToldLife()
+  const run = proposed(life)
+  run.intend('r1/a')
+  const sent = life.send('r1/a')
+  run.end()
+  life.effect('r1/a', 'done', { sent })
+  expect([...life.complaints.keys()]).toEqual([])
 })
 
 test('without its hash an inference may use an open reservation of the run that was asked, and each once', () => {

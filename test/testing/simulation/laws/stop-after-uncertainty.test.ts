@@ -89,6 +89,28 @@ const LIES: readonly [string, (life: ToldLife) => void, string][] = [
     'the outcome of "r1/a" before it',
   ],
   [
+    'an effect while a call of an earlier step is on its way to a foreign server',
+    (life) => {
+      const run = life.chat('r1')
+      run.infer(callOf('r1/a'))
+      run.intend('r1/a')
+      life.send('r1/a')
+      another(run)
+    },
+    'the outcome of "r1/a" before it',
+  ],
+  [
+    'an effect after a call of a foreign server that arrived and failed',
+    (life) => {
+      const run = life.chat('r1')
+      run.infer(callOf('r1/a'))
+      run.intend('r1/a')
+      life.effect('r1/a', 'error', { sent: life.send('r1/a') })
+      another(run)
+    },
+    'the outcome of "r1/a" before it',
+  ],
+  [
     'an effect of the parent after one of its child that failed',
     (life) => {
       const parent = life.chat('r1')
@@ -122,6 +144,17 @@ test.each(LIES)('%s is found', async (_, tell, reason) => {
   const life = new ToldLife()
   tell(life)
   expect((await life.ended())[LAW]).toContain(reason)
+})
+
+test('a call that was sent before an outcome was unconfirmed may arrive behind it', () => {
+  const life = new ToldLife()
+  const run = life.chat('r1')
+  run.infer(callOf('r1/a'))
+  run.intend('r1/a')
+  const sent = life.send('r1/a')
+  run.end({ Error: { message: 'the outcome is not known' } })
+  life.effect('r1/a', 'done', { sent })
+  expect(life.complaints.get(LAW)).toBeUndefined()
 })
 
 test('calls of one step may run side by side, and a known refusal stops nothing', () => {

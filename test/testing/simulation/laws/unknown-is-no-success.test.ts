@@ -1,6 +1,7 @@
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { Event } from '../../../../src/events/index.ts'
-import { callOf, ToldLife, type ToldRun } from '../../../support/told-life.ts'
+import { callOf, PROJECT, ToldLife, type ToldRun } from '../../../support/told-life.ts'
 
 const LAW = 'unknown is no success'
 
@@ -494,6 +495,19 @@ test('a call that a foreign server was never sent, and that is recorded as not d
   const life = new ToldLife()
   toldNotSent(life)
   expect((await life.ended())[LAW]).toBeUndefined()
+})
+
+test('a result that a failed sync left behind may be told once and be gone after the next loss of power', async () => {
+  const life = new ToldLife()
+  const run = life.chat('r1')
+  run.infer({ Respond: { content: 'fine' } })
+  run.end()
+  run.result('fine')
+  for (const name of life.disk.visibleNames(join(PROJECT, '.symbiont', 'invocations')))
+    life.disk.forget(`invocations/${name}`)
+  life.told('chat', run.id, done('fine', true))
+  life.told('chat', run.id, { kind: 'Unknown', code: 'INVOCATION_UNRESOLVED' })
+  expect(life.complaints.get(LAW)).toBeUndefined()
 })
 
 test('a run that was cut off before it could say that a foreign server was never sent its call breaks no law', async () => {
