@@ -682,6 +682,50 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
     ],
     caughtBy: ['budgets are not minted'],
   },
+  // what the records say
+  {
+    name: 'a delegation or a reply that policy denied is granted',
+    edits: [
+      {
+        file: AUTHORISE,
+        find: "if (decision.kind === 'Deny')",
+        replace: "if (decision.kind === 'Deny' && 'ToolCall' in action)",
+      },
+    ],
+    caughtBy: ['policy is obeyed'],
+    from: 9,
+  },
+  {
+    name: 'an id answers whatever is asked',
+    edits: [
+      {
+        file: 'coordinator/chat.js',
+        find: 'request: { version: 1, caller: this.#caller, content },',
+        replace: 'request: { version: 1, caller: this.#caller },',
+      },
+    ],
+    caughtBy: ['claims answer the evidence'],
+    from: 13,
+  },
+  {
+    name: 'a receipt is of another result',
+    edits: [
+      { file: DISPATCH, find: 'observation_hash: digest(observation),', replace: 'observation_hash: digest(null),' },
+    ],
+    caughtBy: ['evidence verifies'],
+  },
+  {
+    name: 'a delegation is recorded with another task',
+    edits: [
+      {
+        file: 'delegation/delegate.js',
+        find: 'message_hash: hexHash(task),',
+        replace: 'message_hash: hexHash(prompt),',
+      },
+    ],
+    caughtBy: ['evidence verifies'],
+    from: 12,
+  },
   // nothing is held
   {
     name: 'a claim that is finished stays locked',

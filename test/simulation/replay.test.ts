@@ -65,6 +65,20 @@ test('a module that takes its time to load makes no life another one', { timeout
   })
 })
 
+test('lives in which nothing takes effect are no proof', { timeout: WAIT_MS }, () => {
+  const find = "if (decision.kind === 'Deny')"
+  const denial =
+    "return denied(action, 'nothing today', call, judgedBy({ policies: [], errors: [] }, question(approval)));"
+  const denied = { file: 'dispatch/authorise.js', find, replace: `${denial} ${find}` }
+  return withEdits([denied], async (dist) => {
+    const { code, stdout } = await simulator(dist, ['--from', '1', '--seeds', '20', '--jobs', '1'])
+    expect({ code, verdict: stdout.split('\n').at(-2) }).toEqual({
+      code: 1,
+      verdict: expect.stringMatching(/^not shown: /),
+    })
+  })
+})
+
 test('a life without any of its planned events can be asked for, and keeps the laws', {
   timeout: WAIT_MS,
 }, async () => {

@@ -392,6 +392,7 @@ export class ToldRun {
       approval: handle === null ? null : { escalation_id: handle },
       arguments: 'ToolCall' in action ? JSON.parse(action.ToolCall.arguments) : null,
       fingerprint: digest(action as unknown as Json),
+      determining_policies: ['told'],
     }))
     const { iteration } = this
     this.stage({ kind: 'PolicyEvaluated', iteration, action_count: actions.length, denied_count: 0, approved_calls })
@@ -415,7 +416,9 @@ export class ToldRun {
       call_fingerprint,
       tool_name,
     } as Event)
-    return { kind: 'ToolDispatchFinished', dispatch_id, observation_hash: digest(call_id), is_error } as Event
+    const { token } = JSON.parse(action.ToolCall.arguments)
+    const observation = { source: 'pay', content: `did ${token}`, is_error: false, call_id }
+    return { kind: 'ToolDispatchFinished', dispatch_id, observation_hash: digest(observation), is_error } as Event
   }
 
   /** A call from its intent to its receipt, which is staged. */

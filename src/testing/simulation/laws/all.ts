@@ -17,7 +17,7 @@ import { unknownIsNoSuccess } from './unknown-is-no-success.ts'
 export function lawsOf(scenario: Scenario): readonly Law[] {
   const reader = new EvidenceReader(scenario.project)
   return [
-    policyIsObeyed(scenario),
+    policyIsObeyed(reader, scenario),
     intentBeforeEffect(reader, scenario),
     atMostOnce(reader),
     stopAfterUncertainty(reader, scenario),

@@ -1,6 +1,7 @@
 /**
  * What an id is answered with agrees with the evidence: not found only what never began, done only what is proven, unresolved
- * only what is not, and nothing is under way once everything is quiet. Whoever came with another credential is answered nothing.
+ * only what is not, and nothing is under way once everything is quiet. Whoever came with another credential, or sends another
+ * content under the id, is answered nothing.
  */
 import { claimKey, type Evidence, type EvidenceReader, GOVERNED, SCOPE_OF } from './evidence.ts'
 import type { Law, Scenario } from './law.ts'
@@ -16,10 +17,12 @@ export function claimsAnswerTheEvidence(reader: EvidenceReader, { requestOf }: P
   let count = 0
   /** By surface and id, the caller who asked for it first. */
   const owners = new Map<string, string | undefined>()
+  const chats = new ChatAnswers()
   return {
     name: 'claims answer the evidence',
     watch: (seen, disk) => {
       count += 1
+      const another = chats.whyOfAnother(seen)
       if (seen.kind === 'EffectBegan') begun.set(requestOf(seen.token) ?? '', seen.token)
       if (seen.kind === 'Asked' && seen.id !== null) {
         const key = keyOf(seen.surface, seen.id)
@@ -31,6 +34,7 @@ export function claimsAnswerTheEvidence(reader: EvidenceReader, { requestOf }: P
         const evidence = reader.at(seen, disk)
         if (owners.has(key) && owners.get(key) !== caller && tellsStrangers(answer, key, evidence))
           return `The id ${id} of one caller was answered to another as ${worded(answer)}`
+        if (another !== null) return another
         const before = told.get(key)
         if (isNotFound(answer) && before !== undefined && before.at <= (seen.askedAt ?? count))
           return `The id ${id} is not found, and a client had been told ${before.what}`
@@ -111,4 +115,32 @@ function needsClaim(answer: ClientAnswer): boolean {
 
 function worded(answer: ClientAnswer): string {
   return 'code' in answer ? answer.code : answer.kind
+}
+
+/**
+ * An id stands for one content, the one that was claimed first. Whichever that was, its answer goes to those who sent that, and to
+ * those who asked about the id; whoever sent another content is refused.
+ */
+class ChatAnswers {
+  readonly #of = new Map<string, { readonly sent: Map<string, number>; askedAbout: number; done: number }>()
+
+  whyOfAnother(seen: Seen): string | null {
+    if (seen.kind === 'AskedAbout') this.#at(seen.id).askedAbout += 1
+    if (seen.kind === 'Asked' && seen.surface === 'chat' && seen.id !== null) {
+      const { sent } = this.#at(seen.id)
+      sent.set(seen.request, (sent.get(seen.request) ?? 0) + 1)
+    }
+    if (seen.kind !== 'Told' || seen.surface !== 'chat' || seen.id === null || seen.answer.kind !== 'Done') return null
+    const chat = this.#at(seen.id)
+    chat.done += 1
+    const most = Math.max(0, ...chat.sent.values()) + chat.askedAbout
+    if (chat.done <= most) return null
+    return `The id ${seen.id} was answered as done ${chat.done} times, and no content of it was sent or asked about more than ${most} times`
+  }
+
+  #at(id: string) {
+    const known = this.#of.get(id) ?? { sent: new Map<string, number>(), askedAbout: 0, done: 0 }
+    this.#of.set(id, known)
+    return known
+  }
 }

@@ -1,10 +1,11 @@
 /**
  * Every journal is what a stranger with the public key accepts, at every crash and in the end: signed, chained, and whole but
- * for a torn tail. The one law that also asks the runtime: its own verifier and its own report must agree with this reader.
+ * for a torn tail; and what one record says of another is true. The one law that also asks the runtime: its own verifier and its own report must agree with this reader.
  */
 import { messageOf } from '../../../core/index.ts'
 import { type PublicKey, type RunId, recoveryReport, verifyPrefixBytes } from '../../../journal/index.ts'
 import { nodeWorld } from '../../../world/index.ts'
+import { whyMisquoted } from './cross-references.ts'
 import { type Evidence, type EvidenceReader, GOVERNED } from './evidence.ts'
 import { isJournalName, type ReadJournal } from './journal-reader.ts'
 import type { Law, Life } from './law.ts'
@@ -31,7 +32,10 @@ export function evidenceVerifies(reader: EvidenceReader): Law {
 }
 
 function whyWrong({ journals, files }: Evidence): string | null {
-  for (const { name, wrong } of journals.values()) if (wrong !== null) return `${name}: ${wrong}`
+  for (const journal of journals.values()) {
+    const reason = journal.wrong === null ? whyMisquoted(journal) : `${journal.name}: ${journal.wrong}`
+    if (reason !== null) return reason
+  }
   for (const path of files.keys()) {
     const name = path.slice(GOVERNED.length + 1)
     if (path.startsWith(`${GOVERNED}/`) && name.endsWith('.jsonl') && !isJournalName(name))

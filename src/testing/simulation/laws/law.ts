@@ -53,6 +53,8 @@ export interface Scenario {
   readonly project: string
   /** What these policies say of a call, whether or not a person approves it; null is what the life began with. */
   allows(tool: string, args: JsonObject, policies: string | null): boolean
+  /** Whether a policy of this name permits, and does not forbid. Default: all of them. */
+  permits?(policy: string): boolean
   /** Whether the disk may have kept a process from reading policies that were written. Default: no. */
   readonly mayReadStale?: boolean
   /** Whether somebody sets the clock back. Default: no. */

@@ -2,14 +2,20 @@
  * Fail closed (law 5): nothing begins that the policies forbid, as a second judge reads them. The policies may change at any
  * moment, so what counts is what was in force between the proposal of a call and its effect: at one moment of that time at
  * least they must have allowed it. Policies that cannot be read leave those from before in force in a process that has
- * used them, and allow nothing in any other.
+ * used them, and allow nothing in any other. Whatever a journal calls allowed, a reply and a delegation as well, names a policy
+ * that permits, and none that forbids.
  */
+import type { EvidenceReader } from './evidence.ts'
+import type { ReadJournal } from './journal-reader.ts'
 import type { Law, Scenario } from './law.ts'
 import type { Seen } from './seen.ts'
 
 type Written = Extract<Seen, { kind: 'PoliciesWritten' }> & { readonly at: number }
 
-export function policyIsObeyed({ allows, mayReadStale }: Pick<Scenario, 'allows' | 'mayReadStale'>): Law {
+export function policyIsObeyed(
+  reader: EvidenceReader,
+  { allows, permits = () => true, mayReadStale }: Pick<Scenario, 'allows' | 'permits' | 'mayReadStale'>,
+): Law {
   const written: Written[] = [{ kind: 'PoliciesWritten', policies: null, usable: true, at: 0 }]
   /** When a token was asked for, or the run of a subject asked the model, last. */
   const asked = new Map<string, number>()
@@ -56,5 +62,25 @@ export function policyIsObeyed({ allows, mayReadStale }: Pick<Scenario, 'allows'
           return null
       }
     },
+    settle: (life) => {
+      for (const journal of reader.at(life.seen, life.disk).journals.values()) {
+        const reason = whyNotPermitted(journal, permits)
+        if (reason !== null) return reason
+      }
+      return null
+    },
   }
+}
+
+function whyNotPermitted({ name, entries }: ReadJournal, permits: (policy: string) => boolean): string | null {
+  for (const { sequence, event } of entries) {
+    if (event.kind !== 'PolicyEvaluated') continue
+    for (const { action, determining_policies: deciding } of event.approved_calls ?? []) {
+      const names = Array.isArray(deciding) ? deciding.map(String) : []
+      if (names.length > 0 && names.every(permits)) continue
+      const which = names.length === 0 ? 'no policy' : names.join(', ')
+      return `Entry ${sequence} of ${name} calls ${Object.keys(action ?? {}).join()} allowed, and ${which} permits it`
+    }
+  }
+  return null
 }

@@ -26,6 +26,8 @@ export type Seen =
       readonly request: string
       readonly token: string | null
     }
+  /** A chat client asked about a message that somebody sent under this id. */
+  | { readonly kind: 'AskedAbout'; readonly id: string }
   /**
    * Reached a client. `token` is that of the call it answers; for `mcp`, whose calls have no id, it says which. `askedAt`, of a question
    * about an id: how many events had been seen when it was asked. It may be answered at once, and the answer arrive late.

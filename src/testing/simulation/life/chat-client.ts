@@ -88,6 +88,7 @@ export class ChatClient {
       })
     }
     if (message.type === 'ChatInspect') {
+      observer.see({ kind: 'AskedAbout', id: message.id })
       this.#asked.set(message.id, [...(this.#asked.get(message.id) ?? []), observer.seen.length])
     }
     this.#open.set(message.id, () => undefined)

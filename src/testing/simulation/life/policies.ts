@@ -57,6 +57,11 @@ export function allows(tool: string, args: JsonObject, policies: string | null):
   }
 }
 
+/** As policies are named: by their file, and counted in it. In every text of `tools.cedar` those that permit come first. */
+export function permits(policy: string): boolean {
+  return ['default', 'tools', 'tools#2', 'tools#3'].includes(policy)
+}
+
 const SERVED: readonly string[] = ['charge', 'notify', 'wire', 'http_request', FOREIGN_TOOL]
 
 export function writePolicies(disk: SimDisk, policies: PolicyText): void {

@@ -31,6 +31,15 @@ const LIES: readonly [string, (life: ToldLife) => void, string][] = [
     'of one caller was answered to another as Done',
   ],
   [
+    'an answer for another content under the id of a request that is done',
+    (life) => {
+      const { id } = life.wholeChat()
+      life.see({ kind: 'Asked', client: 'c1', surface: 'chat', id, request: 'r1!', token: 'r1!' })
+      life.told('chat', id, { kind: 'Done', content: 'answer to r1', replayed: true })
+    },
+    'was answered as done 2 times, and no content of it was sent or asked about more than 1 times',
+  ],
+  [
     'a journal that is shown to somebody who did not ask',
     (life) => {
       const { id, name } = life.wholeChat()
@@ -195,4 +204,15 @@ test('a caller who did not ask may be refused', () => {
   const life = new ToldLife()
   toldToStranger(life, { kind: 'Refused', code: 'INVOCATION_CONFLICT' })
   expect(life.complaints.get(LAW)).toBeUndefined()
+})
+
+test('whoever sends the same again, or asks about it, is answered with the same, and breaks no law', async () => {
+  const life = new ToldLife()
+  const { id } = life.wholeChat()
+  const again = { kind: 'Done', content: 'answer to r1', replayed: true } as const
+  life.see({ kind: 'Asked', client: 'c1', surface: 'chat', id, request: 'r1', token: 'r1' })
+  life.told('chat', id, again)
+  life.see({ kind: 'AskedAbout', id })
+  life.told('chat', id, again)
+  expect((await life.ended())[LAW]).toBeUndefined()
 })

@@ -39,6 +39,26 @@ const LIES: readonly [string, (life: ToldLife) => void, string][] = [
     (life) => twisted(life, (run) => run.put({ event: OUTPUT, sequence: 7 })),
     'calls itself entry 7',
   ],
+  [
+    'the receipt of another result than the batch holds',
+    (life) => {
+      const run = life.chat('r1')
+      run.infer(callOf('r1/a'))
+      const receipt = run.intend('r1/a')
+      life.effect('r1/a')
+      run.tell(receipt, run.batch('r1/a', 'did something else'))
+    },
+    'is the receipt of another result than entry',
+  ],
+  [
+    'a delegation with another task than was allowed',
+    (life) => {
+      const run = life.chat('r1')
+      run.infer({ Delegate: { call_id: 'call reviewer', target: 'reviewer', message: 'look' } })
+      run.delegate('reviewer')
+    },
+    'hands over another task than was allowed',
+  ],
   ['a second start', (life) => twisted(life, (run) => run.start()), 'line 1 is Started'],
   [
     'a line behind the end',

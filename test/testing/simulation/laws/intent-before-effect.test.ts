@@ -245,7 +245,7 @@ test('a request over HTTP has an intent of its own, and the other side sees a pa
 test('the effect of a delegated run is found in order when its intent and that of its parent are durable', async () => {
   const life = new ToldLife()
   const parent = life.chat('r1')
-  parent.infer({ Delegate: { call_id: 'call reviewer', target: 'reviewer', message: 'look' } })
+  parent.infer({ Delegate: { call_id: 'call reviewer', target: 'reviewer', message: 'reviewer' } })
   const child = parent.delegate('reviewer')
   child.start()
   child.linkBudget()

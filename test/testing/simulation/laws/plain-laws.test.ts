@@ -26,6 +26,24 @@ test('an effect that policy forbids is found, by its tool and its arguments', ()
   expect(complaintsAbout(fine, { allows }).get('policy is obeyed')).toBeUndefined()
 })
 
+describe('what a journal calls allowed', () => {
+  const permits: Scenario['permits'] = (policy) => policy === 'told'
+
+  test.each([
+    ['names a policy that permits', ['told'], undefined],
+    ['names none', [], 'calls Respond allowed, and no policy permits it'],
+    ['names one that forbids', ['told', 'tools#4'], 'calls Respond allowed, and told, tools#4 permits it'],
+  ])('%s', async (_what, determining_policies, complaint) => {
+    const life = new ToldLife({ permits })
+    const run = life.chat('r1')
+    const approved_calls = [{ action: { Respond: { content: 'fine' } }, approval: null, determining_policies }]
+    run.tell({ kind: 'PolicyEvaluated', iteration: 1, action_count: 1, denied_count: 0, approved_calls })
+    const said = (await life.ended())['policy is obeyed']
+    if (complaint === undefined) expect(said).toBeUndefined()
+    else expect(said).toContain(complaint)
+  })
+})
+
 describe('policies that change', () => {
   const allows: Scenario['allows'] = (_tool, _args, policies) => policies === null
   const asked = { kind: 'Asked', client: 'a', surface: 'mcp', id: null, request: 't', token: 't' } as const

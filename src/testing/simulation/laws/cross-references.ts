@@ -1,0 +1,57 @@
+/** What one record says of another: digests of what stands elsewhere in the same journal. */
+import { createHash } from 'node:crypto'
+import type { Observation } from '../../../events/index.ts'
+import type { ReadJournal } from './journal-reader.ts'
+import { canonicalText } from './plain-json.ts'
+import { textAt } from './run-facts.ts'
+
+/**
+ * Why a receipt is of another result than the batch holds, or a delegation of another task than was allowed; null where both
+ * are true, or where the record that they are about is not there.
+ */
+export function whyMisquoted({ name, entries }: ReadJournal): string | null {
+  const receipts = new Map<string, { readonly sequence: number; readonly hash: string }>()
+  const callOf = new Map<string, string>()
+  const tasks = new Map<string, string>()
+  for (const { sequence, event } of entries) {
+    switch (event.kind) {
+      case 'PolicyEvaluated':
+        for (const call of event.approved_calls ?? []) {
+          const callId = textAt(call, 'action', 'Delegate', 'call_id')
+          const message = textAt(call, 'action', 'Delegate', 'message')
+          if (callId !== null && message !== null) tasks.set(callId, message)
+        }
+        break
+      case 'ToolDispatchStarted':
+        callOf.set(event.dispatch_id, event.call_id)
+        break
+      case 'ToolDispatchFinished':
+        receipts.set(callOf.get(event.dispatch_id) ?? '', { sequence, hash: event.observation_hash })
+        break
+      case 'ToolBatchCompleted':
+        for (const observation of event.observations) {
+          const receipt = receipts.get(observation.call_id ?? '')
+          if (receipt !== undefined && receipt.hash !== hashOf(observation))
+            return `entry ${receipt.sequence} of ${name} is the receipt of another result than entry ${sequence} holds`
+        }
+        receipts.clear() // a later call may have the same id
+        break
+      case 'DelegationStarted': {
+        const task = tasks.get(event.call_id)
+        if (task !== undefined && sha256(task) !== event.message_hash)
+          return `entry ${sequence} of ${name} hands over another task than was allowed`
+        break
+      }
+      default:
+    }
+  }
+  return null
+}
+
+function hashOf(observation: Observation): string {
+  return `sha256:${sha256(canonicalText(observation))}`
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}
