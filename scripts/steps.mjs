@@ -53,10 +53,11 @@ export function runTool(tool, args, { root = ROOT, stdout = 'inherit', env = pro
  *
  * @template {NonNullable<import('node:util').ParseArgsConfig['options']>} const T
  * @param {T} options
+ * @param {readonly string[]} [argv]
  */
-export function flagsIn(options) {
+export function flagsIn(options, argv = process.argv.slice(2)) {
   try {
-    return parseArgs({ options }).values
+    return parseArgs({ args: [...argv], options }).values
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : ''
     if (!(error instanceof Error) || !code.startsWith('ERR_PARSE_ARGS')) throw error
@@ -66,6 +67,23 @@ export function flagsIn(options) {
       exit: MISUSED,
     })
   }
+}
+
+/**
+ * The whole number that a flag was given, or what stands for it when it was not.
+ *
+ * @template T
+ * @param {string} flag
+ * @param {string | undefined} given
+ * @param {T} otherwise
+ * @param {number} [least]
+ */
+export function wholeNumber(flag, given, otherwise, least = 0) {
+  if (given === undefined) return otherwise
+  if (/^\d{1,15}$/.test(given) && Number(given) >= least) return Number(given)
+  throw new Stop(`Cannot use --${flag} ${JSON.stringify(given)}: it is no whole number from ${least} on`, {
+    exit: MISUSED,
+  })
 }
 
 /**

@@ -16,6 +16,8 @@ import type { Tally } from './tally.ts'
 
 export interface Campaign {
   readonly kills: number
+  /** Whether the kills are to visit every moment of every write, and not as many as they are. */
+  readonly everyMoment: boolean
   /** How many of the failing disks are tried, in an order of chance. */
   readonly faults: number
   readonly scenarios: readonly Scenario[]
@@ -35,7 +37,10 @@ export interface Result {
   readonly counted: ReadonlyMap<Scenario, Counted>
   readonly kills: number
   readonly faults: number
-  /** Points of the first pass that were not visited, for lack of kills or of time. */
+  /** How many disks could be made to fail, of as many as were asked for. */
+  readonly disks: number
+  /** Moments of all writes, and those that no process was sent to, for lack of kills or of time. */
+  readonly moments: number
   readonly unvisited: number
   /** Processes that had come to their end before they came to their point. */
   readonly missed: number
@@ -48,7 +53,6 @@ export interface Result {
   readonly systemMissed: number
   /** Kills after which a person had to remove a file, as a hint said. */
   readonly byHand: number
-  readonly timeUp: boolean
   readonly broken: boolean
   /** Why some disks were not tried. */
   readonly skipped: readonly string[]
@@ -107,13 +111,14 @@ export async function campaign(lab: Lab, dice: Dice, wanted: Campaign, { note, t
     }
   }
   const points = firstPass(counted, dice)
+  const moments = points.length
   const { faults, skipped } = diskFaults(
     counted,
     dice,
     wanted.faults,
     library === null ? null : { library, folder: lab.base },
   )
-  note(`${points.length} moments to visit, ${wanted.kills} kills and ${faults.length} failing disks in all`)
+  note(`${moments} moments to visit, ${wanted.kills} kills and ${faults.length} failing disks in all`)
   const secondsEach = (performance.now() - started) / 1000 / Math.max(1, counted.size)
   const secondsAtMost = Math.ceil((wanted.kills + faults.length) * secondsEach) // one after the other, as those were
   note(`at most about ${secondsAtMost} s, and no life begins after ${wanted.minutes} minutes`)
@@ -148,9 +153,10 @@ export async function campaign(lab: Lab, dice: Dice, wanted: Campaign, { note, t
     ...totals,
     systemFailed,
     systemMissed: failing.length - systemFailed,
+    disks: faults.length,
+    moments,
     unvisited: points.length,
     foundFull: foundFull.size,
-    timeUp: totals.kills < wanted.kills || left.length > 0,
     broken,
     skipped,
   }

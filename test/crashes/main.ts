@@ -1,17 +1,16 @@
 /**
- * `npm run crashes -- [--kills N] [--faults N] [--scenario NAME]… [--seed N] [--minutes N] [--abreast N] [--json]`: kills real
- * processes and says what came of it, one row for each scenario and moment. Progress goes to stderr, with a sentence for each
- * law that was broken. The exit code is 1 when there was one, 64 when the arguments are not understood.
+ * `npm run crashes`: kills real processes and says what came of it, one row for each scenario and moment. Progress goes to stderr,
+ * with a sentence for each law that was broken. The exit code is 1 when there was one, and when not all was done that was
+ * asked. The flags are those of `scripts/crashes.mjs`, which reads them before it bundles this.
  */
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { effectCounter } from '../support/effect-counter.ts'
-import { type Campaign, campaign, type Result } from './campaign.ts'
-import { SCENARIOS, type Scenario } from './scenarios.ts'
+import { type Campaign, campaign } from './campaign.ts'
 import { diceOf } from './seed.ts'
 import { asTable, tally } from './tally.ts'
+import { verdictOf } from './verdict.ts'
 
 export interface Output {
   readonly result: (line: string) => void
@@ -24,16 +23,13 @@ export interface Scripts {
   readonly witness: string
 }
 
-export async function main(argv: readonly string[], scripts: Scripts, output: Output): Promise<number> {
-  const options = optionsIn(argv)
-  if (typeof options === 'string') {
-    output.note(options)
-    output.note(
-      `hint: The scenarios are ${SCENARIOS.map((name) => `"${name}"`).join(', ')}; every number is a whole one`,
-    )
-    return 64
-  }
-  const { seed, json, wanted } = options
+export interface Options {
+  readonly seed: number
+  readonly json: boolean
+  readonly wanted: Campaign
+}
+
+export async function main({ seed, json, wanted }: Options, scripts: Scripts, output: Output): Promise<number> {
   output.note(`seed ${seed}`)
   const base = realpathSync(mkdtempSync(join(tmpdir(), 'symbi-crashes-')))
   const remove = (): void => rmSync(base, { recursive: true, force: true })
@@ -50,75 +46,11 @@ export async function main(argv: readonly string[], scripts: Scripts, output: Ou
     if (json) for (const row of [...rows.rows(), rows.total()]) output.result(JSON.stringify(row))
     else for (const line of asTable([...rows.rows(), rows.total()])) output.result(line)
     for (const reason of result.skipped) output.note(`skipped, ${reason}`)
-    const broken = result.broken || !agrees
-    output[json ? 'note' : 'result'](verdictLine(broken, result, seed))
-    return broken ? 1 : 0
+    const verdict = verdictOf(wanted, { ...result, broken: result.broken || !agrees })
+    output[json ? 'note' : 'result'](`verdict: ${verdict.line}, seed ${seed}`)
+    return verdict.code
   } finally {
     process.off('exit', remove)
     remove()
-  }
-}
-
-function verdictLine(broken: boolean, result: Result, seed: number): string {
-  const { kills, faults, unvisited, missed, byHand, unbegun, timeUp, foundFull, systemFailed, systemMissed } = result
-  const left = unvisited === 0 ? 'every moment of every write visited' : `${unvisited} moments of writes not visited`
-  return [
-    `verdict: ${broken ? 'BROKEN' : 'no law was broken'}`,
-    `${kills} kills`,
-    `${faults} failing disks`,
-    `${foundFull} different writes found a full one`,
-    `the system answered EIO to ${systemFailed} and came too late for ${systemMissed}`,
-    left,
-    `${missed} came to their end before their moment`,
-    `${byHand} starts needed a person`,
-    `nothing had begun behind ${unbegun} of the unresolved ids`,
-    ...(timeUp ? ['the time was up'] : []),
-    `seed ${seed}`,
-  ].join(', ')
-}
-
-interface Options {
-  readonly seed: number
-  readonly json: boolean
-  readonly wanted: Campaign
-}
-
-function optionsIn(argv: readonly string[]): Options | string {
-  const text = { type: 'string' } as const
-  try {
-    const { values } = parseArgs({
-      args: [...argv],
-      options: {
-        kills: text,
-        faults: text,
-        seed: text,
-        minutes: text,
-        abreast: text,
-        scenario: { type: 'string', multiple: true },
-        json: { type: 'boolean' },
-      },
-    })
-    const whole = (name: 'kills' | 'faults' | 'seed' | 'minutes' | 'abreast', otherwise: number): number => {
-      const given = values[name]
-      if (given === undefined) return otherwise
-      if (/^\d{1,9}$/.test(given)) return Number(given)
-      throw new Error(`Cannot use --${name} ${JSON.stringify(given)}: it is no whole number`)
-    }
-    const scenarios = values.scenario ?? SCENARIOS
-    const stranger = scenarios.find((name) => !(SCENARIOS as readonly string[]).includes(name))
-    if (stranger !== undefined) return `Cannot kill ${JSON.stringify(stranger)}: there is no such scenario`
-    return {
-      seed: whole('seed', Date.now() % 1_000_000),
-      json: values.json ?? false,
-      wanted: {
-        kills: whole('kills', 1000),
-        faults: whole('faults', 200),
-        minutes: whole('minutes', 20),
-        abreast: Math.max(1, whole('abreast', 3)),
-        scenarios: scenarios as readonly Scenario[],
-      },
-    }
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error)
   }
 }

@@ -2,8 +2,10 @@
  * What is killed: seven ways in which work reaches the runtime. Every effect is one HTTP request whose path names the project,
  * the piece of work and the step, so that whoever counts them knows each by name. Parent and child read the same table.
  */
+import type { SCENARIOS } from './scenario-names.mjs'
 
-export const SCENARIOS = ['chat', 'chats', 'delegation', 'delegations', 'run', 'tool client', 'approval'] as const
+export { SCENARIOS } from './scenario-names.mjs'
+
 export type Scenario = (typeof SCENARIOS)[number]
 
 /** Who talks to the runtime: a WebSocket client, somebody who runs an agent by hand, an MCP client on stdin and stdout. */

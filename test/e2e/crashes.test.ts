@@ -4,6 +4,7 @@
  */
 import { join } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
+import { optionsIn } from '../../scripts/crashes.mjs'
 import { main, type Scripts } from '../crashes/main.ts'
 import { SCENARIOS } from '../crashes/scenarios.ts'
 import type { Row } from '../crashes/tally.ts'
@@ -24,7 +25,7 @@ async function run(args: readonly string[], given: Partial<Scripts> = {}) {
   const rows: Row[] = []
   const notes: string[] = []
   const code = await main(
-    [...args, '--json'],
+    optionsIn([...args, '--json']),
     { ...scripts, ...given },
     { result: (line) => void rows.push(JSON.parse(line)), note: (line) => void notes.push(line) },
   )
@@ -44,7 +45,10 @@ test(`processes killed at a dozen writes, and disks that fail, leave the truth b
 
 test('the campaign counts each law that a process breaks, says which, and fails', { timeout: 60_000 }, async () => {
   const outlaw = { child: join(ROOT, 'test/crashes/outlaw.mjs') }
-  const { code, rows, notes } = await run(['--kills', '0', '--faults', '0', '--scenario', 'run'], outlaw)
+  const { code, rows, notes } = await run(
+    ['--kills', '1', '--faults', '0', '--minutes', '0', '--scenario', 'run'],
+    outlaw,
+  )
   expect(code).toBe(1)
   expect(rows.at(-1)).toMatchObject({ effects: 3, without: 3, twice: 1, broken: 1, unresolved: 1 })
   expect(rows.at(-1)?.contradictions).toBeGreaterThan(0)
@@ -70,13 +74,22 @@ test.runIf(process.platform === 'linux')(
   },
 )
 
+test('a campaign that has no time is not finished, and does not say that all is well', {
+  timeout: 60_000,
+}, async () => {
+  const { code, notes } = await run(['--kills', '5', '--faults', '0', '--minutes', '0', '--scenario', 'run'])
+  expect(code).toBe(1)
+  expect(notes.at(-1)).toMatch(/^verdict: not finished: 5 of 5 kills were not made, the time of 0 minutes was up, /)
+})
+
 test.each([
-  [['--scenario', 'dreams'], 'there is no such scenario'],
-  [['--kills', 'many'], 'it is no whole number'],
-  [['--speed', '1'], '--speed'],
-])('the campaign refuses %j, and starts nothing', async (args, reason) => {
-  const { code, rows, notes } = await run(args, { child: '', witness: '' })
-  expect([code, rows]).toEqual([64, []])
-  expect(notes[0]).toContain(reason)
-  expect(notes[1]).toContain('"delegations"')
+  [['--scenario', 'dreams'], 'there is no such scenario', /^The scenarios are .*"delegations"/],
+  [['--kills', 'many'], 'Cannot use --kills "many": it is no whole number from 0 on', undefined],
+  [['--abreast', '0'], 'Cannot use --abreast "0": it is no whole number from 1 on', undefined],
+  [['--speed', '1'], '--speed', /^The flags are --kills, .*--abreast, --json$/],
+  [['--kills', '0', '--faults', '0'], 'nothing happens', 'One of the two is 1 or more'],
+])('the campaign refuses %j before anything is bundled', (args, reason, hint) => {
+  const told = hint instanceof RegExp ? expect.stringMatching(hint) : hint
+  const refusal = { exit: 64, message: expect.stringContaining(reason), hint: told }
+  expect(() => optionsIn(args)).toThrow(expect.objectContaining(refusal))
 })

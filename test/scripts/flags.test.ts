@@ -10,7 +10,7 @@ const run = (script: string, ...flags: readonly string[]) => {
   return { code: done.status, said: done.stdout, complaint: done.stderr }
 }
 
-test.each(['sim.mjs', 'mutants.mjs'])(
+test.each(['sim.mjs', 'mutants.mjs', 'crashes.mjs'])(
   '%s answers a flag that it does not know with 64 and those that it does',
   (script) => {
     const { code, said, complaint } = run(script, '--sideways')
@@ -58,4 +58,13 @@ test('sim.mjs gives no verdict to a reader that went away', { timeout: 60_000 },
   })
   const [code] = await once(child, 'close')
   expect({ code, complaint }).toEqual({ code: 141, complaint: '' })
+})
+
+test('crashes.mjs refuses a campaign in which nothing happens, instead of finding no broken law', () => {
+  expect(run('crashes.mjs', '--kills', '0', '--faults', '0')).toEqual({
+    code: 64,
+    said: '',
+    complaint:
+      'Cannot look for broken laws: with --kills 0 and --faults 0 nothing happens\nhint: One of the two is 1 or more\n',
+  })
 })
