@@ -1,11 +1,11 @@
 /**
- * `npm run fuzz -- [--target NAME]… [--seconds N | --runs N] [--seed S] [--replay FILE] [--dry]`: hunts for inputs that break
- * the property of a parser. What takes a way of its own joins `test/fuzz/corpus/`; `--dry` leaves that as it is. A finding is
- * written to `.cache/fuzz-findings`, with the command that runs it again. The exit code is 1 when there was one.
+ * `npm run fuzz`: hunts for inputs that break the property of a parser. A finding is written to `.cache/fuzz-findings`, with the
+ * command that runs it again, and the exit code is 1. `test/fuzz/corpus/` is left as it is, unless it is asked to grow: then
+ * what takes a way of its own joins it. The flags are those of `scripts/fuzz.mjs`, which reads them before it compiles this.
  */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { inspect, parseArgs } from 'node:util'
+import { inspect } from 'node:util'
 import { distilled, nameOf, readCorpus, writeCorpus } from './corpus.ts'
 import { type FuzzResult, fuzz, runOne } from './fuzzer.ts'
 import type { Target } from './target.ts'
@@ -17,29 +17,27 @@ export interface Output {
   readonly note: (line: string) => void
 }
 
-interface Options {
-  readonly targets: readonly Target[]
+export interface Options {
+  /** Names of targets. */
+  readonly targets: readonly string[]
   readonly seconds: number | null
   readonly runs: number
   readonly seed: number
-  readonly replay: string | null
-  readonly dry: boolean
+  /** The input that is run again, and nothing else. */
+  readonly replay: Uint8Array | null
+  readonly grow: boolean
 }
 
-/** Resolves with the exit code: 1 with findings, 64 when the arguments are not understood. */
-export async function main(argv: readonly string[], root: string, output: Output): Promise<number> {
-  const options = optionsIn(argv)
-  if (typeof options === 'string') {
-    output.note(`Cannot fuzz: ${options}`)
-    output.note(`hint: The targets are ${TARGETS.map(({ name }) => `"${name}"`).join(', ')}`)
-    return 64
-  }
-  const [first] = options.targets
+/** Resolves with the exit code: 1 with findings. */
+export async function main(options: Options, root: string, output: Output): Promise<number> {
+  const targets = TARGETS.filter(({ name }) => options.targets.includes(name))
+  const [first] = targets
   if (options.replay !== null && first !== undefined) return await replay(first, options.replay, output)
   output.note(`fuzz: seed ${options.seed}`)
   const rows: Row[] = []
-  for (const target of options.targets) rows.push(await campaign(target, options, root, output))
+  for (const target of targets) rows.push(await campaign(target, options, root, output))
   for (const line of table(rows)) output.result(line)
+  if (!options.grow) output.note('fuzz: the corpus is as it was; --grow keeps what takes a way of its own')
   return rows.every(({ findings }) => findings === 0) ? 0 : 1
 }
 
@@ -54,8 +52,8 @@ async function campaign(target: Target, options: Options, root: string, output: 
     output.note(`fuzz: ${target.name}: ${error instanceof Error ? error.message : String(error)}`)
     output.note(`fuzz: ${target.name}: ${input.length} bytes, ${again(target, file)}`)
   }
-  const kept = options.dry ? [] : await distilled(target, result.corpus)
-  if (!options.dry) writeCorpus(corpus, target.name, kept)
+  const kept = options.grow ? await distilled(target, result.corpus) : []
+  if (options.grow) writeCorpus(corpus, target.name, kept)
   return rowOf(target, result, kept)
 }
 
@@ -89,8 +87,7 @@ async function hunt(
 }
 
 /** Runs one file, and shows all that is known of what it breaks. */
-async function replay(target: Target, file: string, output: Output): Promise<number> {
-  const input = readFileSync(file)
+async function replay(target: Target, input: Uint8Array, output: Output): Promise<number> {
   await using opened = await target.open()
   try {
     const { steps } = await runOne(target, opened, input)
@@ -137,41 +134,4 @@ function table(rows: readonly Row[]): readonly string[] {
   return lines.map((line) =>
     line.map((cell, at) => (at === 0 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0))).join('  '),
   )
-}
-
-/** Or what is wrong with the arguments. */
-function optionsIn(argv: readonly string[]): Options | string {
-  const whole = (given: string | undefined): number | null =>
-    given !== undefined && /^\d{1,12}$/.test(given) ? Number(given) : null
-  try {
-    const { values } = parseArgs({
-      args: [...argv],
-      options: {
-        target: { type: 'string', multiple: true },
-        seconds: { type: 'string' },
-        runs: { type: 'string' },
-        seed: { type: 'string' },
-        replay: { type: 'string' },
-        dry: { type: 'boolean' },
-      },
-    })
-    const names = values.target ?? TARGETS.map(({ name }) => name)
-    const stranger = names.find((name) => !TARGETS.some((target) => target.name === name))
-    if (stranger !== undefined) return `there is no target "${stranger}"`
-    if (values.replay !== undefined && names.length !== 1) return '"--replay" runs one file of one "--target"'
-    for (const name of ['seconds', 'runs', 'seed'] as const) {
-      if (values[name] !== undefined && whole(values[name]) === null) return `"--${name}" takes a whole number`
-    }
-    const seconds = whole(values.seconds) ?? (values.runs === undefined ? 30 : null)
-    return {
-      targets: TARGETS.filter(({ name }) => names.includes(name)),
-      seconds,
-      runs: whole(values.runs) ?? Number.MAX_SAFE_INTEGER,
-      seed: whole(values.seed) ?? Date.now() % 1_000_000,
-      replay: values.replay ?? null,
-      dry: values.dry ?? false,
-    }
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error)
-  }
 }

@@ -10,7 +10,7 @@ const run = (script: string, ...flags: readonly string[]) => {
   return { code: done.status, said: done.stdout, complaint: done.stderr }
 }
 
-test.each(['sim.mjs', 'mutants.mjs', 'crashes.mjs'])(
+test.each(['sim.mjs', 'mutants.mjs', 'crashes.mjs', 'fuzz.mjs'])(
   '%s answers a flag that it does not know with 64 and those that it does',
   (script) => {
     const { code, said, complaint } = run(script, '--sideways')
