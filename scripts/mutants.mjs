@@ -6,7 +6,9 @@
  *     npm run mutants -- --folder dispatch                    all files of src/dispatch
  *     npm run mutants -- --folder journal --file recovery     one file
  *     npm run mutants -- --folder journal --file verify:80-120   some of its lines
+ *     npm run mutants -- --folder journal --file verify:80       one of them
  *
+ * One change is tried at a time. What is asked for and holds nothing to change is refused, like any other flag that is wrong, with 64.
  * What is known from the last run is used again where neither the code nor its tests changed.
  */
 import { spawnSync } from 'node:child_process'
@@ -77,33 +79,86 @@ export const PARTS = {
 
 await whenProgram(import.meta, () => {
   requireNode()
-  const values = flagsIn({ folder: { type: 'string' }, file: { type: 'string', multiple: true } })
-  const parts = PARTS[values.folder ?? '']
-  if (values.folder === undefined || parts === undefined) {
-    throw new Stop('Cannot change the code: no folder is named that this knows', {
+  const { folder, parts } = askedIn(process.argv.slice(2))
+  installStryker()
+  /** @type {import('./mutants/listing.mjs').Report['files']} */
+  const files = {}
+  for (const part of parts) Object.assign(files, runPart(folder, part).files)
+  process.stdout.write(answerOf(files))
+})
+
+/**
+ * The parts that are asked about, each with the files that are; or a Stop that says what is wrong with the question.
+ *
+ * @param {readonly string[]} argv
+ * @returns {{ folder: string, parts: readonly Part[] }}
+ */
+export function askedIn(argv) {
+  const text = /** @type {const} */ ({ type: 'string', multiple: true })
+  const values = flagsIn({ folder: text, file: text }, argv)
+  const [folder, ...more] = values.folder ?? []
+  const parts = PARTS[folder ?? '']
+  if (folder === undefined || parts === undefined || more.length > 0) {
+    const what = more.length > 0 ? 'one folder is changed at a time' : 'no folder is named that this knows'
+    throw new Stop(`Cannot change the code: ${what}`, {
       hint: `Name one with --folder: ${Object.keys(PARTS).join(', ')}`,
       exit: MISUSED,
     })
   }
-  const wanted = values.file ?? []
-  for (const file of wanted.map((name) => name.replace(/:.*/, ''))) {
-    if (existsSync(join(ROOT, 'src', values.folder, `${file}.ts`))) continue
-    throw new Stop(`Cannot change "${file}": src/${values.folder} has no such file`, {
+  if (values.file === undefined) return { folder, parts }
+  const wanted = values.file.map((asked) => rangeIn(folder, asked))
+  const judged = parts.map((part) => {
+    const own = wanted.filter(({ file }) => part.files.includes('**/*') || part.files.includes(file))
+    return { ...part, files: own.map(({ file, lines }) => `${file}${lines}`) }
+  })
+  const all = judged.flatMap(({ files }) => files)
+  const unjudged = wanted.find(({ file, lines }) => !all.includes(`${file}${lines}`))
+  if (unjudged !== undefined) {
+    throw new Stop(`Cannot change "${unjudged.file}": no tests are named that judge it`, {
+      hint: `Of src/${folder}, these are judged: ${parts.flatMap(({ files }) => files).join(', ')}`,
+      exit: MISUSED,
+    })
+  }
+  return { folder, parts: judged.filter(({ files }) => files.length > 0) }
+}
+
+/**
+ * A file and its lines, as Stryker takes them: from one to another, though they may be the same.
+ *
+ * @param {string} folder
+ * @param {string} asked
+ */
+function rangeIn(folder, asked) {
+  const [, file = '', lines, from, to = from] = /^([^:]*)(:(?:(\d+)(?:-(\d+))?)?.*)?$/s.exec(asked) ?? []
+  const path = join(ROOT, 'src', folder, `${file}.ts`)
+  if (!/^[\w-]+$/.test(file) || !existsSync(path)) {
+    throw new Stop(`Cannot change "${file}": src/${folder} has no such file`, {
       hint: 'Name it without its ending, with lines if need be: --file verify:80-120',
       exit: MISUSED,
     })
   }
-  installStryker()
-  /** @type {import('./mutants/listing.mjs').Report['files']} */
-  const files = {}
-  for (const part of parts) {
-    const all = part.files.includes('**/*')
-    const asked = wanted.filter((file) => all || part.files.includes(file.replace(/:.*/, '')))
-    if (wanted.length > 0 && asked.length === 0) continue
-    Object.assign(files, runPart(values.folder, asked.length === 0 ? part : { ...part, files: asked }).files)
-  }
-  process.stdout.write(listingOf({ files }))
-})
+  if (lines === undefined) return { file, lines: '' }
+  const last = readFileSync(path, 'utf8').trimEnd().split('\n').length
+  const isRange = /^:\d+(-\d+)?$/.test(lines) && Number(from) >= 1 && Number(from) <= Number(to) && Number(to) <= last
+  if (isRange) return { file, lines: `:${Number(from)}-${Number(to)}` }
+  throw new Stop(`Cannot change "${asked}": "${lines.slice(1)}" names no lines of src/${folder}/${file}.ts`, {
+    hint: `It has the lines 1 to ${last}: --file ${file}:1 is the first, --file ${file}:1-${last} is all`,
+    exit: MISUSED,
+  })
+}
+
+/**
+ * The listing; or a Stop where there was nothing to list, for an empty table would look as if all was noticed.
+ *
+ * @param {import('./mutants/listing.mjs').Report['files']} files
+ */
+export function answerOf(files) {
+  if (Object.values(files).some(({ mutants }) => mutants.length > 0)) return listingOf({ files })
+  throw new Stop('Cannot change the code: what is named holds nothing that could be changed', {
+    hint: 'Comments, imports, types and texts of several words are left alone; name more lines',
+    exit: MISUSED,
+  })
+}
 
 /**
  * @param {string} folder
