@@ -10,6 +10,7 @@ export interface Result {
   readonly ratio: number | null
   /** The target in words, or null for a figure that is only reported. */
   readonly target: string | null
+  /** Null without a target, without a figure, and for a quick look, whose figures mean too little to be judged. */
   readonly met: boolean | null
 }
 
@@ -37,6 +38,11 @@ export function resultOf({ name, value, unit, floor = null, ratio = null, target
     target: target === undefined ? null : spell(target, unit),
     met: target === undefined || judged === null ? null : fits(judged, target),
   }
+}
+
+/** The same figures and the same target, and no verdict. */
+export function unjudged(result: Result): Result {
+  return { ...result, met: null }
 }
 
 /** A line for what is not there to be measured. */

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { BENCHES } from '../../bench/all.ts'
 import { main } from '../../bench/main.ts'
-import { asText, notAvailable, resultOf } from '../../bench/result.ts'
+import { asText, notAvailable, resultOf, unjudged } from '../../bench/result.ts'
 import { compare, median } from '../../bench/rounds.ts'
 import { sourcesIn } from '../support/sources.ts'
 
@@ -37,7 +37,7 @@ test.each(RUN)('"--quick --json --only %s" prints one well-formed object a line'
     expect(Object.keys(result)).toEqual(['name', 'value', 'unit', 'floor', 'ratio', 'target', 'met'])
     expect(result.name).toMatch(/\S/)
     expect(Number.isFinite(result.value)).toBe(true)
-    expect(typeof result.met).toBe(result.target === null ? 'object' : 'boolean')
+    expect(result.met, 'a quick look is not judged').toBe(null)
   }
 })
 
@@ -78,6 +78,13 @@ test('a target is judged by the figure it speaks about, and by nothing when ther
   const absent = notAvailable('b', 'ms', { of: 'value', bound: 'at most', limit: 1 })
   expect(absent).toMatchObject({ value: null, target: 'at most 1 ms', met: null })
   expect(asText(absent)).toContain('not available')
+})
+
+test('a quick look names the target and gives no verdict about it', () => {
+  const missed = resultOf({ name: 'a', value: 10, unit: 'ms', target: { of: 'value', bound: 'at most', limit: 1 } })
+  expect(asText(missed)).toMatch(/at most 1 ms MISSED$/)
+  expect(asText(unjudged(missed))).toMatch(/at most 1 ms$/)
+  expect(unjudged(missed)).toEqual({ ...missed, met: null })
 })
 
 test('two sides take turns, and the median of the rounds is kept', async () => {
