@@ -35,6 +35,8 @@ export async function main(argv: readonly string[], output: Output): Promise<num
   const base = join(process.cwd(), '.cache')
   mkdirSync(base, { recursive: true })
   const place = mkdtempSync(join(base, 'bench-place-')) // not the system's folder for temporary files: it may be memory
+  const remove = (): void => rmSync(place, { recursive: true, force: true })
+  process.once('exit', remove) // also when it is interrupted
   const context: Context = { rounds: quick ? 1 : 5, quick, place, say: output.note }
   try {
     if (!json) output.result(heading())
@@ -47,7 +49,8 @@ export async function main(argv: readonly string[], output: Output): Promise<num
     }
     return 0
   } finally {
-    rmSync(place, { recursive: true, force: true })
+    process.off('exit', remove)
+    remove()
   }
 }
 
@@ -64,6 +67,8 @@ function options(argv: readonly string[]): { json: boolean; quick: boolean; only
 }
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
+  // or what was written to be measured would be left behind
+  process.once('SIGINT', () => process.exit(130)).once('SIGTERM', () => process.exit(143))
   process.exitCode = await main(process.argv.slice(2), {
     result: (line) => void process.stdout.write(`${line}\n`),
     note: (line) => void process.stderr.write(`${line}\n`),

@@ -3,11 +3,10 @@
  * these folders and of those that are built from them, in its own workers; what a test starts as a process of its own is not
  * counted, so code that only a child reaches needs a test in the process as well.
  */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, rmSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { requireNode } from '../bin/node-version.js'
-import { flagsIn, ROOT, runTool, Stop, whenProgram } from './steps.mjs'
+import { flagsIn, folderOfRun, ROOT, runTool, Stop, whenProgram } from './steps.mjs'
 
 const FOLDERS = ['journal', 'dispatch', 'invocations', 'policy', 'loop']
 const TESTS = [...FOLDERS, 'session', 'delegation', 'coordinator', 'runtime']
@@ -37,7 +36,7 @@ await whenProgram(import.meta, () => {
 
 /** @returns {Record<string, Counts>} by path */
 function measure() {
-  const folder = mkdtempSync(join(tmpdir(), 'symbi-coverage-'))
+  const folder = folderOfRun('coverage')
   try {
     const options = [
       '--coverage.enabled',

@@ -1,6 +1,6 @@
 /** What the scripts share: where the clone is, how a tool is run, and how to stop with a sentence. */
 import { spawnSync } from 'node:child_process'
-import { existsSync, realpathSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -46,6 +46,33 @@ export function runTool(tool, args, { root = ROOT, stdout = 'inherit', env = pro
   })
   if (done.error !== undefined) throw done.error
   return done.status ?? 1
+}
+
+/**
+ * A fresh folder of this process in `parent`. What processes that are gone left there under the same name is removed: while a
+ * tool runs, nobody here hears the signal that ends us.
+ *
+ * @param {string} name
+ * @param {string} [parent]
+ * @returns {string}
+ */
+export function folderOfRun(name, parent = join(ROOT, '.cache')) {
+  mkdirSync(parent, { recursive: true })
+  for (const entry of readdirSync(parent)) {
+    const [, pid] = new RegExp(`^${name}-(\\d+)-\\w+$`).exec(entry) ?? []
+    if (pid !== undefined && !isAlive(Number(pid))) rmSync(join(parent, entry), { recursive: true, force: true })
+  }
+  return mkdtempSync(join(parent, `${name}-${process.pid}-`))
+}
+
+/** @param {number} pid */
+function isAlive(pid) {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    // somebody else's process is alive
+    return error instanceof Error && 'code' in error && error.code === 'EPERM'
+  }
 }
 
 /**

@@ -1,9 +1,15 @@
 /** The measurements run and print well-formed lines. What they measure is not judged here: no test asserts a time. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { BENCHES } from '../../bench/all.ts'
 import { main } from '../../bench/main.ts'
 import { asText, notAvailable, resultOf, unjudged } from '../../bench/result.ts'
 import { compare, median } from '../../bench/rounds.ts'
+import { bundled } from '../support/child-script.ts'
 import { sourcesIn } from '../support/sources.ts'
 
 async function run(...argv: string[]): Promise<{ code: number; lines: string[]; notes: string[] }> {
@@ -97,4 +103,22 @@ test('two sides take turns, and the median of the rounds is kept', async () => {
   expect(order.join(' ')).toBe('ours floor floor ours ours floor floor ours')
   expect(compared).toEqual({ value: 4, floor: 1, ratio: 3 })
   expect(median([4, 1, 3, 2])).toBe(2.5)
+})
+
+test.each([
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+] as const)('a measurement that %s ends leaves nothing behind', { timeout: 60_000 }, async (signal, ended) => {
+  const program = await bundled('bench/main.ts')
+  const cwd = mkdtempSync(join(tmpdir(), 'symbi-bench-'))
+  try {
+    const args = ['--expose-gc', program, '--only', 'raw floor']
+    const child = spawn(process.execPath, args, { cwd, stdio: ['ignore', 'ignore', 'pipe'] })
+    child.stderr.once('data', () => child.kill(signal)) // it says what it measures, once its folder is there
+    const [code] = await once(child, 'close')
+    expect(code).toBe(ended)
+    expect(readdirSync(join(cwd, '.cache'))).toEqual([])
+  } finally {
+    rmSync(cwd, { recursive: true })
+  }
 })
