@@ -55,6 +55,8 @@ export interface Scenario {
   allows(tool: string, args: JsonObject, policies: string | null): boolean
   /** Whether a policy of this name permits, and does not forbid. Default: all of them. */
   permits?(policy: string): boolean
+  /** Whether these policies are none at all: a process that never had any lets an agent answer, and nothing else. Default: no. */
+  areNone?(policies: string | null): boolean
   /** Whether the disk may have kept a process from reading policies that were written. Default: no. */
   readonly mayReadStale?: boolean
   /** Whether somebody sets the clock back. Default: no. */

@@ -12,9 +12,11 @@ import type { Seen } from './seen.ts'
 
 type Written = Extract<Seen, { kind: 'PoliciesWritten' }> & { readonly at: number }
 
+type Asked = Pick<Scenario, 'allows' | 'permits' | 'areNone' | 'mayReadStale'>
+
 export function policyIsObeyed(
   reader: EvidenceReader,
-  { allows, permits = () => true, mayReadStale }: Pick<Scenario, 'allows' | 'permits' | 'mayReadStale'>,
+  { allows, permits = () => true, areNone = () => false, mayReadStale }: Asked,
 ): Law {
   const written: Written[] = [{ kind: 'PoliciesWritten', policies: null, usable: true, at: 0 }]
   /** When a token was asked for, or the run of a subject asked the model, last. */
@@ -63,8 +65,9 @@ export function policyIsObeyed(
       }
     },
     settle: (life) => {
+      const mayAnswer = written.some(({ policies }) => areNone(policies))
       for (const journal of reader.at(life.seen, life.disk).journals.values()) {
-        const reason = whyNotPermitted(journal, permits)
+        const reason = whyNotPermitted(journal, permits, mayAnswer)
         if (reason !== null) return reason
       }
       return null
@@ -72,12 +75,18 @@ export function policyIsObeyed(
   }
 }
 
-function whyNotPermitted({ name, entries }: ReadJournal, permits: (policy: string) => boolean): string | null {
+function whyNotPermitted(
+  { name, entries }: ReadJournal,
+  permits: (policy: string) => boolean,
+  mayAnswer: boolean,
+): string | null {
   for (const { sequence, event } of entries) {
     if (event.kind !== 'PolicyEvaluated') continue
     for (const { action, determining_policies: deciding } of event.approved_calls ?? []) {
       const names = Array.isArray(deciding) ? deciding.map(String) : []
       if (names.length > 0 && names.every(permits)) continue
+      const answers = Object.keys(action ?? {}).every((kind) => kind === 'Respond' || kind === 'Terminate')
+      if (names.length === 0 && answers && mayAnswer) continue
       const which = names.length === 0 ? 'no policy' : names.join(', ')
       return `Entry ${sequence} of ${name} calls ${Object.keys(action ?? {}).join()} allowed, and ${which} permits it`
     }

@@ -15,7 +15,7 @@ import { Observer } from './observer.ts'
 import { watchOver } from './operator.ts'
 import { Effects } from './outside.ts'
 import type { ChatStep, Plan, PlannedEvent, ToolStep } from './plan.ts'
-import { allows, isUsable, permits, writePolicies } from './policies.ts'
+import { allows, areNone, isUsable, permits, writePolicies } from './policies.ts'
 import { Processes } from './processes.ts'
 import { BANK_ADDRESS, layOut, needsApproval, OTHER_TOKEN, PROJECT } from './scenario.ts'
 import type { Shore } from './shore.ts'
@@ -148,6 +148,7 @@ class LifeRun {
       project: PROJECT,
       allows,
       permits,
+      areNone,
       mayReadStale: troubles.some(({ on, how }) => READS.has(on) && how !== 'slow'),
       clockGoesBack: events.some((event) => event.kind === 'wall' && event.ms < 0),
       needsApproval,

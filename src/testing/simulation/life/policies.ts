@@ -57,6 +57,11 @@ export function allows(tool: string, args: JsonObject, policies: string | null):
   }
 }
 
+/** No file is left: a process that never had any lets an agent answer, and nothing else. */
+export function areNone(policies: string | null): boolean {
+  return policies === 'emptied'
+}
+
 /** As policies are named: by their file, and counted in it. In every text of `tools.cedar` those that permit come first. */
 export function permits(policy: string): boolean {
   return ['default', 'tools', 'tools#2', 'tools#3'].includes(policy)

@@ -44,6 +44,19 @@ describe('what a journal calls allowed', () => {
   })
 })
 
+test('where no policy was left a process that never had any lets an agent answer, and nothing else', async () => {
+  for (const [action, fine] of [
+    [{ Respond: { content: 'fine' } }, true],
+    [{ Delegate: { call_id: 'd', target: 'reviewer', message: 'look' } }, false],
+  ] as const) {
+    const life = new ToldLife({ areNone: (policies) => policies === 'gone' })
+    life.see({ kind: 'PoliciesWritten', policies: 'gone', usable: true })
+    const approved_calls = [{ action, approval: null, determining_policies: [] }]
+    life.chat('r1').tell({ kind: 'PolicyEvaluated', iteration: 1, action_count: 1, denied_count: 0, approved_calls })
+    expect((await life.ended())['policy is obeyed'] === undefined).toBe(fine)
+  }
+})
+
 describe('policies that change', () => {
   const allows: Scenario['allows'] = (_tool, _args, policies) => policies === null
   const asked = { kind: 'Asked', client: 'a', surface: 'mcp', id: null, request: 't', token: 't' } as const
