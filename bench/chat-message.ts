@@ -10,7 +10,7 @@ import { openRuntime, type Runtime } from '../src/runtime/index.ts'
 import { nodeWorld, type World } from '../src/world/index.ts'
 import { type Bench, type Context, freshFolder } from './bench.ts'
 import { countingWorld, type DiskUse } from './counting-world.ts'
-import { hash, syncData, writeAll } from './floor.ts'
+import { hash, preparedCedar, syncData, writeAll } from './floor.ts'
 import { chatProject } from './project.ts'
 import { type Result, resultOf } from './result.ts'
 import { compare, median, timed } from './rounds.ts'
@@ -74,7 +74,6 @@ async function usesOfOneMessage(
 
 async function cedarQuestions(): Promise<{ questions: (() => void)[] }> {
   const script = await record((work, log) => work.run(log, 1))
-  const { preparedCedar } = await import('./floor.ts')
   const cedar = preparedCedar(script)
   const questions = script.steps.flatMap((step) => step.questions)
   return {

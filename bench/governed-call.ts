@@ -4,13 +4,13 @@
  * run and session are shared among their calls.
  */
 import { generateKeyPairSync } from 'node:crypto'
-import { closeSync, openSync } from 'node:fs'
+import { closeSync } from 'node:fs'
 import { join } from 'node:path'
 import { newId } from '../src/core/index.ts'
 import type { EventLog } from '../src/events/index.ts'
 import { createJournal, type Journal } from '../src/journal/index.ts'
 import { type Bench, type Context, freshFolder } from './bench.ts'
-import { type Floor, floorOf } from './floor.ts'
+import { type Floor, floorOf, openFloorFile } from './floor.ts'
 import { type Result, resultOf } from './result.ts'
 import { compare, median, timed } from './rounds.ts'
 import { record } from './script.ts'
@@ -81,7 +81,7 @@ async function ours({ work, job, calls, folder }: Omit<Parts, 'name' | 'floor'>,
 
 async function bare({ work, floor, calls, folder }: Parts, runs: number): Promise<Cost> {
   const files = Array.from({ length: runs }, () =>
-    openSync(join(folder, `${newId('run', work.world.random)}.floor`), 'ax', 0o600),
+    openFloorFile(join(folder, `${newId('run', work.world.random)}.floor`)),
   )
   const cost = await timed(() => Promise.all(files.map((file) => floor.perform(file))))
   for (const file of files) closeSync(file)

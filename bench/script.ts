@@ -10,8 +10,10 @@ import { type Workload, workload } from './workload.ts'
 type CedarQuestion = Parameters<CedarEngine['ask']>[1]
 
 export interface Step {
-  /** Values whose digest stands in the records: requests, calls, bindings, observations. */
+  /** Values whose digest stands in the records: calls and observations. */
   readonly digested: readonly unknown[]
+  /** The same, where the text is there already: settings are written once, and a request goes on where the last one ended. */
+  readonly kept: readonly string[]
   readonly questions: readonly CedarQuestion[]
   readonly entries: readonly NewEntry[]
 }
@@ -23,15 +25,16 @@ export interface Script {
 
 export async function record(job: (work: Workload, log: EventLog) => Promise<unknown>): Promise<Script> {
   let digested: unknown[] = []
+  let kept: string[] = []
   let questions: CedarQuestion[] = []
-  const requests: unknown[] = []
-  let settings: unknown = null
+  const requests: string[] = []
+  let settings: string | null = null
   const steps: Step[] = []
   const engine = new ListeningEngine((question) => questions.push(question))
   const work = workload({
     engine,
     // The request is digested before the reservation, and so belongs to the group that was written just before this.
-    asked: (conversation, options) => requests.push({ conversation, options }),
+    asked: (conversation, options) => requests.push(JSON.stringify({ conversation, options })),
   })
   const log: EventLog = {
     audit: {
@@ -41,18 +44,20 @@ export async function record(job: (work: Workload, log: EventLog) => Promise<unk
     } as unknown as EventLog['audit'],
     append: async (entries) => {
       for (const { event } of entries) {
-        if (event.kind === 'Started') settings = { config: event.config, trusted_context: event.execution_context }
-        digested.push(...digestedBy(event, settings))
+        if (event.kind === 'Started') settings = JSON.stringify([event.config, event.execution_context])
+        digested.push(...digestedBy(event))
+        if (event.kind === 'PolicyEvaluated' && settings !== null) kept.push(settings) // the binding, once an iteration
       }
-      steps.push({ digested, questions, entries })
+      steps.push({ digested, kept, questions, entries })
       digested = []
+      kept = []
       questions = []
     },
   }
   await job(work, log)
   const asking = steps.filter(({ entries }) => entries.some(({ event }) => event.kind === 'BudgetReservationStarted'))
   for (const [index, step] of asking.entries()) {
-    ;(step.digested as unknown[]).push(requests[index])
+    ;(step.kept as string[]).push(requests[index] ?? '')
   }
   return { policies: engine.policies, steps }
 }
@@ -61,13 +66,10 @@ const RUN = '11111111-1111-4111-8111-111111111111'
 const KEY = '11'.repeat(32)
 
 /** The values behind the digests of an event, as far as the event itself holds them. */
-function digestedBy(event: NewEntry['event'], settings: unknown): readonly unknown[] {
+function digestedBy(event: NewEntry['event']): readonly unknown[] {
   switch (event.kind) {
     case 'PolicyEvaluated':
-      return [
-        ...(event.approved_calls ?? []).map(({ action, contract }) => ({ action, contract })), // the fingerprints
-        ...(settings === null ? [] : [settings]), // the binding, once an iteration
-      ]
+      return (event.approved_calls ?? []).map(({ action, contract }) => ({ action, contract })) // the fingerprints
     case 'ToolBatchCompleted':
       return event.observations
     default:
