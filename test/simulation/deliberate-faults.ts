@@ -633,11 +633,11 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
     edits: [
       {
         file: CLAIMS,
-        find: 'return new FileOwner(this.#world, { place, claim, file, writer, journal });',
+        find: 'return new FileOwner(this.#world, { place, claim, file, writer, journal, doubt });',
         replace: `const unlocked = await this.#world.files.open(place.claim, 'append');
             await file.close();
             const freely = { append: (bytes) => unlocked.append(bytes), sync: () => unlocked.syncData() };
-            return new FileOwner(this.#world, { place, claim, file: unlocked, writer: freely, journal });`,
+            return new FileOwner(this.#world, { place, claim, file: unlocked, writer: freely, journal, doubt });`,
       },
     ],
     caughtBy: ['claims answer the evidence', 'unknown is no success'],
