@@ -14,6 +14,9 @@ const RETRY_MS = 1_000
 const QUIET_MS = 120_000
 const QUIET_TIMES = 4
 
+/** Tenths of a second. The disk may stall a boot several times, for 45 s each. */
+const BOOT_TRIES = 6_000
+
 export class Processes {
   readonly #machine: Machine
   readonly #observer: Observer
@@ -85,7 +88,7 @@ export class Processes {
   async end(): Promise<void> {
     const { turns } = this.#machine
     for (;;) {
-      for (let tries = 0; this.#program === null && tries < 600; tries += 1) {
+      for (let tries = 0; this.#program === null && tries < BOOT_TRIES; tries += 1) {
         await turns.perform(100, null, 'somebody waits for a process', () => undefined)
       }
       if (this.#program === null) throw new Error('no process came up')
