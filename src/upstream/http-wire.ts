@@ -149,7 +149,7 @@ export class HttpWire {
       ends: (response) => this.#ends(asked, response),
     }
     try {
-      return await this.#exchange(method, init, body, answering)
+      return await this.#exchange(method, init, body, answering, () => !isCall || this.#byId.has(asked))
     } catch (error) {
       // The journal says what is known, and the call stays unknown by its own receipt.
       const response = { status: null, headers: null, body: null, error: errorWords(error) }
@@ -166,12 +166,18 @@ export class HttpWire {
     await witness?.ends(response)
   }
 
-  async #exchange(method: string, init: RequestInit, body: string | null, answering: Answering): Promise<Response> {
+  async #exchange(
+    method: string,
+    init: RequestInit,
+    body: string | null,
+    answering: Answering,
+    isWanted: () => boolean,
+  ): Promise<Response> {
     const { stop, done } = this.#stoppedWith(init.signal ?? null, answering.asked)
     // An answer is awaited by somebody who has a deadline; nobody waits for what a server says to a notification.
     const forget = answering.asked === null ? this.#endsSoon(stop) : (): void => undefined
     try {
-      const reply = await this.#request(method, init, body, stop.signal)
+      const reply = await this.#request(method, init, body, stop.signal, isWanted)
       const letGo = async (): Promise<void> => {
         await reply[Symbol.asyncDispose]()
         done()
@@ -210,8 +216,17 @@ export class HttpWire {
     return { stop, done }
   }
 
-  async #request(method: string, init: RequestInit, body: string | null, signal: AbortSignal): Promise<HttpReply> {
+  async #request(
+    method: string,
+    init: RequestInit,
+    body: string | null,
+    signal: AbortSignal,
+    isWanted: () => boolean,
+  ): Promise<HttpReply> {
     const addresses = await checkedAddresses(this.#world, this.#server.url, signal)
+    // the last moment: a call whose run ended while its address was looked up does not leave
+    if (!isWanted())
+      throw new Fault('RUN_CANCELLED', { message: 'Cannot send the call: it was taken back before it left' })
     const headers = { ...Object.fromEntries(new Headers(init.headers)), ...this.#secrets }
     return await this.#world.net.request(
       {

@@ -201,6 +201,39 @@ test('a call that is cancelled while its intent is written is not sent', async (
   expect(remote.seen.filter(({ rpc }) => rpc === 'tools/call')).toHaveLength(1)
 })
 
+test('a call that is cancelled while the address of its server is looked up is not sent', async () => {
+  const remote = await server()
+  const cancel = new AbortController()
+  const real = nodeWorld()
+  let looksUp = false
+  const resolve: typeof real.net.resolve = async (name, signal) => {
+    const addresses = await real.net.resolve(name, signal)
+    if (!looksUp) return addresses
+    looksUp = false // of the call alone: that it is taken back is a request of its own
+    cancel.abort(new Fault('RUN_CANCELLED', { message: 'enough' }))
+    while (!remote.seen.some(({ rpc }) => rpc === 'notifications/cancelled')) {
+      await new Promise((next) => setImmediate(next))
+    }
+    return addresses
+  }
+  const world = { ...real, net: { ...real.net, resolve } }
+  const url = remote.url.replace('127.0.0.1', 'localhost')
+  await using bench = await benchOf([httpServer('web', url)], { world })
+  const told: ToolEffect[] = []
+  const record = async (effect: ToolEffect): Promise<void> => {
+    told.push(effect)
+    looksUp = true
+  }
+  const deadlineMs = real.clock.monotonicMs() + 20_000
+  const call = bench
+    .tool('mcp__web__echo')
+    .run({ text: 'a' }, { signal: cancel.signal, effects: { record }, deadlineMs })
+  await expect(call).rejects.toMatchObject({ code: 'RUN_CANCELLED' })
+  expect(await bench.call('mcp__web__echo', { text: 'on' })).toEqual({ content: 'on', is_error: false })
+  expect(told).toMatchObject([{ NetworkRequestStarted: { url } }])
+  expect(remote.seen.filter(({ rpc }) => rpc === 'tools/call')).toHaveLength(1)
+})
+
 test('many calls at once over HTTP come to their end, each with its own answer', async () => {
   const remote = await server()
   await using bench = await benchOf([httpServer('web', remote.url)])
