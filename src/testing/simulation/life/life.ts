@@ -107,7 +107,7 @@ async function warmUp(): Promise<void> {
     const { trace } = await new LifeRun({ seed: 0, events }).run()
     const now = trace.join('\n')
     same = now === before ? same + 1 : 0
-    const answered = trace.filter((line) => line.includes('"kind":"Done"')).length
+    const answered = trace.filter((line) => line.includes('  Settled  ') && !line.includes('NOT_FOUND')).length
     if (same >= (answered >= events.filter(asks).length ? 1 : SAME_FOR_ALL)) return
     before = now
     await real.sleep(LOADING_MS * (1 + same), neverStopped())
