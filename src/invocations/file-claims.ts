@@ -183,11 +183,11 @@ class FileClaims implements ClaimStore {
     // whoever wrote it may have died, or failed, before it was durable, and what is told now must hold after the next crash
     try {
       await file.syncData()
+      await this.#world.files.syncDirectory(place.store)
     } catch (error) {
       this.#doubtful.add(place.claim)
       throw error
     }
-    await this.#world.files.syncDirectory(place.store)
     return await readState(this.#world, place, identity, lines, agrees)
   }
 }

@@ -206,16 +206,19 @@ test('a result whose sync failed is told by nobody in this process, though the f
   expect((await fileClaims(nodeWorld(), project.root).lookup(request, never)).kind).toBe('Recorded') // another process cannot know
 })
 
-test('a claim whose sync failed while it was read is told by nobody in this process', async () => {
-  using project = temporaryProject()
-  const request = requestOf()
-  await finishRun(await fresh(fileClaims(nodeWorld(), project.root), request), 'complete')
-  const world = faultyWorld(nodeWorld())
-  const claims = fileClaims(world, project.root)
-  world.add({ on: 'syncData', path: claimName(request), errno: 'EIO' })
-  await expect(claims.lookup(request, never)).rejects.toMatchObject({ code: 'STORAGE_FAILED' })
-  await expect(claims.lookup(request, never)).rejects.toMatchObject({ code: 'STORAGE_FAILED' })
-})
+test.each(['syncData', 'syncDirectory'] as const)(
+  'a claim whose %s failed while it was read is told by nobody in this process',
+  async (on) => {
+    using project = temporaryProject()
+    const request = requestOf()
+    await finishRun(await fresh(fileClaims(nodeWorld(), project.root), request), 'complete')
+    const world = faultyWorld(nodeWorld())
+    const claims = fileClaims(world, project.root)
+    world.add({ on, path: on === 'syncData' ? claimName(request) : project.invocations, errno: 'EIO' })
+    await expect(claims.lookup(request, never)).rejects.toMatchObject({ code: 'STORAGE_FAILED' })
+    await expect(claims.lookup(request, never)).rejects.toMatchObject({ code: 'STORAGE_FAILED' })
+  },
+)
 
 test('the store lock is free again before a claim touches the disk with its lines', async () => {
   using project = temporaryProject()
