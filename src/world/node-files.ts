@@ -4,7 +4,7 @@
  * Locks are Linux OFD locks (or their like elsewhere) from a native binding that is loaded at the first lock: they belong
  * to the open file, exclude a second open file of the same process, and end with `kill -9`.
  */
-import { type BigIntStats, constants, fstatSync, statSync } from 'node:fs'
+import { type BigIntStats, constants, fstatSync, statSync, write } from 'node:fs'
 import * as fs from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { Fault } from '../core/index.ts'
@@ -83,8 +83,13 @@ export function nodeFiles(): Files {
 export function openFile(handle: fs.FileHandle, synced = false): OpenFile {
   let closed: Promise<void> | null = null
   let unsynced = !synced
+  let writes = 0
+  let atRest = (): void => undefined
   const close = (): Promise<void> => {
-    closed ??= told(handle.close())
+    closed ??= (async () => {
+      if (writes > 0) await new Promise<void>((resolve) => (atRest = resolve)) // the number of a closed file may be another's
+      await told(handle.close())
+    })()
     return closed
   }
   return {
@@ -117,10 +122,16 @@ export function openFile(handle: fs.FileHandle, synced = false): OpenFile {
     append: async (bytes) => {
       unsynced = true // until the last write returned: what a failed one left behind is not durable
       let written = 0
-      while (written < bytes.length) {
-        const { bytesWritten } = await told(handle.write(bytes, written, bytes.length - written, null))
-        if (bytesWritten === 0) throw new Fault('STORAGE_FAILED', { message: 'Cannot write: the disk took no bytes' })
-        written += bytesWritten
+      writes += 1
+      try {
+        while (written < bytes.length) {
+          const taken = await told(writeFrom(handle.fd, bytes, written))
+          if (taken === 0) throw new Fault('STORAGE_FAILED', { message: 'Cannot write: the disk took no bytes' })
+          written += taken
+        }
+      } finally {
+        writes -= 1
+        if (writes === 0) atRest()
       }
       unsynced = !synced
     },
@@ -136,6 +147,17 @@ export function openFile(handle: fs.FileHandle, synced = false): OpenFile {
     close,
     [Symbol.asyncDispose]: close,
   }
+}
+
+/** How many bytes the system took, from this place in them on. The handle's own method takes a third longer. */
+function writeFrom(fd: number, bytes: Uint8Array, start: number): Promise<number> {
+  if (fd < 0) return Promise.reject(Object.assign(new Error('the file is closed'), { code: 'EBADF' }))
+  return new Promise((resolve, reject) => {
+    write(fd, bytes, start, bytes.length - start, null, (error, taken) => {
+      if (error === null) resolve(taken)
+      else reject(error)
+    })
+  })
 }
 
 interface Locks {

@@ -1,4 +1,4 @@
-import {
+import fs, {
   appendFileSync,
   chmodSync,
   readdirSync,
@@ -8,7 +8,7 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs'
-import * as fsPromises from 'node:fs/promises'
+import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { type AgentId, parseId, type RunId } from '../../src/core/index.ts'
@@ -668,15 +668,29 @@ describe('the limits', () => {
 })
 
 describe('a short write', () => {
+  type Write = (
+    ...args: [number, Uint8Array, number, number, null, (error: Error | null, taken?: number) => void]
+  ) => void
+
+  /** Lets the system's own call be replaced, for every module that has it; vitest takes it back after the test. */
+  function whereWriting(replacement: (write: Write) => Write) {
+    const original = fs.write as Write
+    const spy = vi.spyOn(fs, 'write').mockImplementation(replacement(original) as never)
+    syncBuiltinESMExports()
+    return spy
+  }
+  afterEach(() => {
+    vi.restoreAllMocks()
+    syncBuiltinESMExports()
+  })
+
   test('is continued until the line is whole [trap:short-write]', async () => {
     await using journal = await fresh()
-    await using other = await fsPromises.open(journal.audit.path)
-    const prototype = Object.getPrototypeOf(other) as fsPromises.FileHandle
-    const write = prototype.write as (...args: unknown[]) => Promise<unknown>
-    const spy = vi.spyOn(prototype, 'write').mockImplementation(function (this: unknown, ...args: unknown[]) {
-      const [bytes, at, length] = args as [Uint8Array, number, number]
-      return write.call(this, bytes, at, Math.min(length, 7), null) as never
-    })
+    const spy = whereWriting(
+      (write) =>
+        (fd, bytes, at, length, ...rest) =>
+          write(fd, bytes, at, Math.min(length, 7), ...rest),
+    )
     await journal.append([entry(started), entry(output('after seven and seven and seven'))])
     expect(spy.mock.calls.length).toBeGreaterThan(50)
     expect(await entriesOf(journal)).toHaveLength(2)
@@ -684,9 +698,11 @@ describe('a short write', () => {
 
   test('that takes no byte at all is a failure, not an endless loop', async () => {
     await using journal = await fresh()
-    await using other = await fsPromises.open(journal.audit.path)
-    const prototype = Object.getPrototypeOf(other) as fsPromises.FileHandle
-    vi.spyOn(prototype, 'write').mockImplementation(() => Promise.resolve({ bytesWritten: 0 }) as never)
+    whereWriting(
+      () =>
+        (...args) =>
+          args[5](null, 0),
+    )
     await expect(journal.append([entry(started)])).rejects.toMatchObject({ code: 'STORAGE_FAILED' })
   })
 })

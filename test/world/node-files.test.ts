@@ -179,8 +179,19 @@ describe('an open file', () => {
     await using file = await files.create(folder.of('log'), 0o600)
     await Promise.all([file!.close(), file!.close()])
     await file!.close()
-    expect(await faultOf(file!.append(bytes('x')))).toMatchObject({ code: 'STORAGE_FAILED' })
-    expect(await faultOf(file!.syncData())).toMatchObject({ code: 'STORAGE_FAILED' })
+    const refused = { code: 'STORAGE_FAILED', facts: { errno: 'EBADF' } }
+    expect(await faultOf(file!.append(bytes('x')))).toMatchObject(refused)
+    expect(await faultOf(file!.syncData())).toMatchObject(refused)
+  })
+
+  test('closes only when what it was given to write is written', async () => {
+    await using folder = await temporaryFolder()
+    const file = await files.create(folder.of('log'), 0o600, 'synced')
+    const long = bytes('x'.repeat(1024 * 1024))
+    const written = Promise.all([file!.append(long), file!.append(long)])
+    await file!.close()
+    expect((await readFile(folder.of('log'))).length).toBe(2 * long.length)
+    await written
   })
 
   test.runIf(process.platform === 'linux')('on a full disk says that the disk is full', async () => {
