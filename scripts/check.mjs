@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { requireNode } from '../bin/node-version.js'
 import { buildWhenStale } from './build.mjs'
+import { installMissing } from './install.mjs'
 import { ROOT, runTool, Stop, whenProgram } from './steps.mjs'
 
 /** @typedef {import('./count-reporter.mjs').Counts} Counts */
@@ -105,5 +106,6 @@ function countsIn(file) {
 
 await whenProgram(import.meta, () => {
   requireNode()
+  installMissing(ROOT) // or the first test that starts the project would, under all the others
   process.exitCode = check()
 })
