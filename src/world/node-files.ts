@@ -120,6 +120,8 @@ export function openFile(handle: fs.FileHandle, synced = false): OpenFile {
       return bytes
     },
     append: async (bytes) => {
+      if (bytes.length === 0) return // nothing is asked of the system
+      if (closed !== null) throw toFault(Object.assign(new Error('the file is closed'), { code: 'EBADF' }))
       unsynced = true // until the last write returned: what a failed one left behind is not durable
       let written = 0
       writes += 1
@@ -151,7 +153,6 @@ export function openFile(handle: fs.FileHandle, synced = false): OpenFile {
 
 /** How many bytes the system took, from this place in them on. The handle's own method takes a third longer. */
 function writeFrom(fd: number, bytes: Uint8Array, start: number): Promise<number> {
-  if (fd < 0) return Promise.reject(Object.assign(new Error('the file is closed'), { code: 'EBADF' }))
   return new Promise((resolve, reject) => {
     write(fd, bytes, start, bytes.length - start, null, (error, taken) => {
       if (error === null) resolve(taken)

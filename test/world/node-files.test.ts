@@ -189,7 +189,9 @@ describe('an open file', () => {
     const file = await files.create(folder.of('log'), 0o600, 'synced')
     const long = bytes('x'.repeat(1024 * 1024))
     const written = Promise.all([file!.append(long), file!.append(long)])
-    await file!.close()
+    const closed = file!.close()
+    expect(await faultOf(file!.append(bytes('x')))).toMatchObject({ facts: { errno: 'EBADF' } }) // a late one would keep it open
+    await closed
     expect((await readFile(folder.of('log'))).length).toBe(2 * long.length)
     await written
   })
