@@ -7,7 +7,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
  */
 export const ALONE = [
   'test/access/api-keys.test.ts',
-  'test/keys/fast-signing.test.ts',
+  'test/keys/signing.test.ts',
   'test/providers/loading.test.ts',
   'test/testing/simulation/disk.test.ts',
 ]

@@ -10,7 +10,7 @@ import { openRuntime, type Runtime } from '../src/runtime/index.ts'
 import { nodeWorld, type World } from '../src/world/index.ts'
 import { type Bench, type Context, freshFolder } from './bench.ts'
 import { countingWorld, type DiskUse } from './counting-world.ts'
-import { hash, preparedCedar, syncData, writeAll } from './floor.ts'
+import { hash, openFloorFile, preparedCedar, syncData, WRITES_SYNC, writeAll } from './floor.ts'
 import { chatProject } from './project.ts'
 import { type Result, resultOf } from './result.ts'
 import { compare, median, timed } from './rounds.ts'
@@ -91,11 +91,15 @@ async function replay(
   questions: readonly (() => void)[],
 ): Promise<void> {
   const fds = new Map<number, number>()
+  const synced = new Set<number>() // files whose writes are durable, where the system does that in one call
   for (const question of questions) question()
   for (const use of uses) {
     if (use.kind === 'syncDirectory') await syncFolder(folder)
     else {
-      const fd = fds.get(use.file) ?? openSync(`${at}-${use.file}`, 'ax', 0o600)
+      const path = `${at}-${use.file}`
+      const isSynced = use.kind === 'create' && use.synced && WRITES_SYNC
+      if (isSynced) synced.add(use.file)
+      const fd = fds.get(use.file) ?? (isSynced ? openFloorFile(path) : openSync(path, 'ax', 0o600))
       fds.set(use.file, fd)
       if (use.kind === 'append') {
         for (const line of linesOf(use.bytes)) {
@@ -103,7 +107,7 @@ async function replay(
           if (line.includes('"signature":')) sign(null, line, key)
         }
         await writeAll(fd, Buffer.from(use.bytes))
-      } else if (use.kind === 'syncData') await syncData(fd)
+      } else if (use.kind === 'syncData' && !synced.has(use.file)) await syncData(fd)
       else if (use.kind === 'syncAll') await syncAll(fd)
     }
   }

@@ -6,7 +6,8 @@ import type { Files, OpenFile, World } from '../src/world/index.ts'
 
 /** One use of the disk that changes or syncs it; `file` numbers the files in the order in which they were opened. */
 export type DiskUse =
-  | { readonly kind: 'create'; readonly file: number }
+  /** `synced`: each append is followed by its sync, and the system may do both in one call. */
+  | { readonly kind: 'create'; readonly file: number; readonly synced: boolean }
   | { readonly kind: 'append'; readonly file: number; readonly bytes: Uint8Array }
   | { readonly kind: 'syncData' | 'syncAll'; readonly file: number }
   | { readonly kind: 'syncDirectory' }
@@ -47,7 +48,7 @@ export function countingWorld(inner: World): CountingWorld {
       const file = await inner.files.create(path, mode, appends)
       if (file === null) return null
       opened += 1
-      uses.push({ kind: 'create', file: opened })
+      uses.push({ kind: 'create', file: opened, synced: appends === 'synced' })
       return wrap(file, opened)
     },
     syncDirectory: (path) => {

@@ -32,7 +32,7 @@ export function floorOf(script: Script, key: KeyObject): Floor {
 }
 
 /** On Linux one call of the system writes and syncs, as the journal has it. */
-const WRITES_SYNC = process.platform === 'linux'
+export const WRITES_SYNC = process.platform === 'linux'
 
 /** A new file whose writes the floor program makes durable. */
 export function openFloorFile(path: string): number {

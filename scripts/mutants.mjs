@@ -68,9 +68,9 @@ export const PARTS = {
       tests: ['verify-forms', 'visit', 'verify-steps', 'verify'].map((name) => `test/journal/${name}`),
     },
     {
-      name: 'sealer',
-      files: ['sealer', 'blank-lines'],
-      tests: ['test/journal/sealer-steps'],
+      name: 'pace',
+      files: ['pace'],
+      tests: ['test/journal/pace'],
       testMs: 3_000,
     },
     { name: 'writer', files: ['writer'], tests: ['closing', 'writer'].map((name) => `test/journal/${name}`) },

@@ -10,7 +10,6 @@ import {
   Fault,
   fit,
   fits,
-  GENESIS,
   type HexHash,
   hexHash,
   isTimestamp,
@@ -38,16 +37,6 @@ const MIDDLE = ',"signature":"'
 const TAIL = '"}\n'
 const SIGNATURE_CHARS = 88
 const FRAME_BYTES = HEAD.length + MIDDLE.length + SIGNATURE_CHARS + TAIL.length
-const AFTER_HASH = '","run_id":"00000000-0000-0000-0000-000000000000","version":2}'
-
-/** Where a line of ours has what only its signer knows. Payload and signature: bytes from the ends of the line. */
-export const SIGNED_PLACES = {
-  payloadFromStart: HEAD.length,
-  payloadFromEnd: FRAME_BYTES - HEAD.length,
-  signatureFromEnd: SIGNATURE_CHARS + TAIL.length,
-  hashFromPayloadEnd: AFTER_HASH.length + GENESIS.length,
-} as const
-
 /** The complete line of an entry, newline included. Format version 2. */
 export function recordLine(entry: NewEntry, runId: RunId, place: ChainPlace, key: Pick<SigningKey, 'sign'>): Buffer {
   const event = eventText(entry.event)

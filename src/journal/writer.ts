@@ -21,9 +21,8 @@ import { type AuditReference, carriesUnconfirmed, type EventLog, type NewEntry, 
 import type { SigningKey } from '../keys/index.ts'
 import { PRIVATE_FILE_MODE } from '../store/index.ts'
 import type { Clock, OpenFile, World } from '../world/index.ts'
-import { BLANK } from './blank-lines.ts'
+import { type Pace, paceOf } from './pace.ts'
 import { JOURNAL_BYTES_MAX, LINE_BYTES_MAX, recordLine } from './record.ts'
-import { openSealer, type Sealed, type Sealer } from './sealer.ts'
 import { openSigningKey } from './signing-key-file.ts'
 
 export interface JournalPlace {
@@ -86,11 +85,13 @@ type Waiting = {
 type Head = {
   readonly bytes: number
   readonly sequence: number
-  /** Of no meaning behind a line that is still blank. */
   readonly previousHash: HexHash
   /** Law 4: an earlier outcome is not confirmed. */
   readonly unconfirmed: boolean
 }
+
+/** Lists that go out together, and where the file ends behind them. */
+type Group = { readonly lists: readonly Waiting[]; readonly lines: readonly Buffer[]; readonly head: Head }
 
 /** Lists are joined up to this many records, so that signing never holds the one thread for long. */
 const JOINED_RECORDS_MAX = 128
@@ -101,7 +102,7 @@ class JournalWriter implements Journal {
   readonly #file: OpenFile
   readonly #key: SigningKey
   readonly #clock: Clock
-  readonly #sealer: Sealer
+  readonly #pace: Pace
   #head: Head = { bytes: 0, sequence: 0, previousHash: GENESIS, unconfirmed: false }
   #failure: unknown = null
   #closed = false
@@ -113,7 +114,7 @@ class JournalWriter implements Journal {
     this.#file = file
     this.#key = key
     this.#clock = world.clock
-    this.#sealer = openSealer(world, key)
+    this.#pace = paceOf(world.clock)
     this.principal = principal
     this.audit = audit
   }
@@ -138,7 +139,7 @@ class JournalWriter implements Journal {
 
   async #close(): Promise<void> {
     await this.#writing
-    await Promise.all([this.#file.close(), this.#sealer.close()])
+    await this.#file.close()
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -150,74 +151,71 @@ class JournalWriter implements Journal {
     this.#writing = null // in the same breath as the last look, or a list that comes in between would wait for ever
   }
 
-  /**
-   * The lists that wait go out in one write and one sync, as if each had come alone: a list that is refused by rule
-   * changes nothing, and behind the first that fails every other fails too.
-   */
+  /** The lists that wait go out in one write and one sync, as if each had come alone. */
   async #writeOnce(): Promise<void> {
-    const elsewhere = this.#sealer.begin()
-    const written: Waiting[] = []
-    const lines: Buffer[] = []
-    let head = this.#head
-    let failure = this.#failure
-    while (this.#waiting.length > 0 && lines.length < JOINED_RECORDS_MAX) {
-      const list = this.#waiting.shift() as Waiting
-      try {
-        if (failure !== null) throw failed('an earlier write failed', failure)
-        if (startsAfterUnknown(list.entries, head.unconfirmed)) throw reconciliationRequired()
-        const built = await this.#build(list.entries, head, elsewhere)
-        lines.push(...built.lines)
-        head = built.head
-        written.push(list)
-      } catch (error) {
-        if (!isFault(error, 'RECONCILIATION_REQUIRED')) failure ??= error
-        list.reject(error)
-      }
-    }
-    let tell = (): void => {
-      for (const { resolve } of written) resolve()
-    }
-    try {
-      if (lines.length > 0) {
-        const sealed = elsewhere ? await this.#sealer.seal(lines, this.#head.previousHash) : here(lines, head)
-        await this.#put(sealed.lines)
-        head = { ...head, previousHash: sealed.hash }
-      }
-      this.#head = head
-    } catch (error) {
-      failure = error
-      tell = () => {
-        for (const { reject } of written) reject(error)
-      }
-    }
-    this.#failure ??= failure
+    this.#pace.begin()
+    const group = await this.#collect()
+    const outcome = await this.#store(group)
     await new Promise<void>((resolve) => {
-      this.#sealer.end(() => {
-        tell()
+      this.#pace.end(() => {
+        for (const list of group.lists) {
+          if (outcome === null) list.resolve()
+          else list.reject(outcome.error)
+        }
         resolve()
       })
     })
   }
 
+  /** A list that is refused by rule changes nothing, and behind the first that fails every other fails too. */
+  async #collect(): Promise<Group> {
+    const lists: Waiting[] = []
+    const lines: Buffer[] = []
+    let head = this.#head
+    while (this.#waiting.length > 0 && lines.length < JOINED_RECORDS_MAX) {
+      const list = this.#waiting.shift() as Waiting
+      try {
+        if (this.#failure !== null) throw failed('an earlier write failed', this.#failure)
+        if (startsAfterUnknown(list.entries, head.unconfirmed)) throw reconciliationRequired()
+        const built = await this.#build(list.entries, head)
+        lines.push(...built.lines)
+        head = built.head
+        lists.push(list)
+      } catch (error) {
+        if (!isFault(error, 'RECONCILIATION_REQUIRED')) this.#failure ??= error
+        list.reject(error)
+      }
+    }
+    return { lists, lines, head }
+  }
+
+  /** Null when all of it is durable. */
+  async #store({ lines, head }: Group): Promise<{ readonly error: unknown } | null> {
+    try {
+      if (lines.length > 0) await this.#put(lines)
+      this.#head = head
+      return null
+    } catch (error) {
+      this.#failure ??= error
+      return { error }
+    }
+  }
+
   /** All lines of a list, or a failure and none of them. */
-  async #build(
-    entries: readonly NewEntry[],
-    start: Head,
-    elsewhere: boolean,
-  ): Promise<{ lines: Buffer[]; head: Head }> {
+  async #build(entries: readonly NewEntry[], start: Head): Promise<Pick<Group, 'lines' | 'head'>> {
     const lines: Buffer[] = []
     let head = start
     for (const entry of entries) {
       if (lines.length % JOINED_RECORDS_MAX === JOINED_RECORDS_MAX - 1) await this.#clock.yield()
       if (entry.agent_id !== this.principal) throw failed('the entry belongs to another principal')
-      const line = recordLine(entry, this.audit.run_id, head, elsewhere ? BLANK : this.#key)
+      const line = recordLine(entry, this.audit.run_id, head, this.#key)
       if (line.length > LINE_BYTES_MAX) throw beyond(`an entry of ${line.length} bytes`, LINE_BYTES_MAX)
       if (head.bytes + line.length > JOURNAL_BYTES_MAX) throw beyond('the journal', JOURNAL_BYTES_MAX)
       lines.push(line)
       head = {
         bytes: head.bytes + line.length,
         sequence: head.sequence + 1,
-        previousHash: elsewhere ? GENESIS : hexHash(line),
+        previousHash: hexHash(line),
         unconfirmed: head.unconfirmed || carriesUnconfirmed(entry.event),
       }
     }
@@ -235,10 +233,6 @@ class JournalWriter implements Journal {
     await this.#file.append(lines.length === 1 ? (lines[0] as Buffer) : Buffer.concat(lines))
     await this.#file.syncData() // only now does anything count as written
   }
-}
-
-function here(lines: readonly Buffer[], head: Head): Sealed {
-  return { lines, hash: head.previousHash }
 }
 
 /** Law 4, judged in order: receipts of this list count for the intents behind them. */

@@ -3,9 +3,9 @@
  * signature fits any message; both are refused here, in keys and in the R of a signature, before Node is asked. S beyond
  * the group order is refused by the call itself.
  */
-import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
+import { createHash, createPrivateKey, createPublicKey, verify } from 'node:crypto'
 import { Fault } from '../core/index.ts'
-import { fastSigning, type Sign, signsOften } from './fast-signing.ts'
+import { signingWith } from './signing.ts'
 
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex')
 const SPKI_PREFIX = Buffer.from('302a300506032b6570032100', 'hex')
@@ -29,8 +29,6 @@ export interface PublicKey {
 
 export interface SigningKey {
   readonly publicKey: PublicKey
-  /** For `sign` of node:crypto in another thread of this process, which shares the key and gets no copy of its bytes. */
-  readonly handle: KeyObject
   sign(message: Uint8Array): Uint8Array
 }
 
@@ -78,16 +76,9 @@ export function signingKeyOf(seed: Uint8Array): SigningKey {
 function madeKey(seed: Uint8Array): SigningKey {
   const key = createPrivateKey({ key: Buffer.concat([PKCS8_PREFIX, seed]), format: 'der', type: 'pkcs8' })
   const spki = createPublicKey(key).export({ format: 'der', type: 'spki' })
-  const slow: Sign = (message) => sign(null, message, key)
-  const untilOften: Sign = (message) => {
-    if (signsOften()) current = fastSigning(key, slow) ?? slow
-    return slow(message)
-  }
-  let current = untilOften
   return Object.freeze({
     publicKey: parsePublicKey(spki.subarray(-32).toString('hex')),
-    handle: key,
-    sign: (message: Uint8Array) => current(message),
+    sign: signingWith(key),
   })
 }
 

@@ -83,6 +83,7 @@ export function nodeFiles(): Files {
 export function openFile(handle: fs.FileHandle, synced = false): OpenFile {
   let closed: Promise<void> | null = null
   let unsynced = !synced
+  let failed = false
   let writes = 0
   let atRest = (): void => undefined
   const close = (): Promise<void> => {
@@ -122,7 +123,7 @@ export function openFile(handle: fs.FileHandle, synced = false): OpenFile {
     append: async (bytes) => {
       if (bytes.length === 0) return // nothing is asked of the system
       if (closed !== null) throw toFault(Object.assign(new Error('the file is closed'), { code: 'EBADF' }))
-      unsynced = true // until the last write returned: what a failed one left behind is not durable
+      unsynced = true
       let written = 0
       writes += 1
       try {
@@ -131,11 +132,14 @@ export function openFile(handle: fs.FileHandle, synced = false): OpenFile {
           if (taken === 0) throw new Fault('STORAGE_FAILED', { message: 'Cannot write: the disk took no bytes' })
           written += taken
         }
+      } catch (error) {
+        failed = true // what it left behind is not durable, whatever is written behind it
+        throw error
       } finally {
         writes -= 1
         if (writes === 0) atRest()
       }
-      unsynced = !synced
+      unsynced = !synced || failed || writes > 0
     },
     syncData: () => (unsynced || closed !== null ? told(handle.datasync()) : Promise.resolve()),
     syncAll: () => told(handle.sync()),

@@ -27,7 +27,7 @@ const RUN = [
   ['delegation', 2],
   ['decisions', 5],
   ['parse', 2],
-  ['records', 1],
+  ['records', 2],
   ['append', 1],
   ['verify', 4],
   ['claims', 1],
@@ -64,7 +64,7 @@ test('an iteration and a broker call cost two syncs each, alone and side by side
 
 test('without "--json" the lines are a table with a heading', async () => {
   const { lines } = await run('--quick', '--only', 'records')
-  expect(lines).toHaveLength(2)
+  expect(lines).toHaveLength(3)
   expect(lines[0]).toMatch(/^what +value +unit +floor +ratio +target$/)
 })
 

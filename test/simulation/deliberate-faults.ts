@@ -537,7 +537,7 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
     edits: [
       {
         file: WRITER,
-        find: 'previousHash: elsewhere ? GENESIS : hexHash(line),',
+        find: 'previousHash: hexHash(line),',
         replace: 'previousHash: head.previousHash,',
       },
     ],
@@ -743,8 +743,8 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
     edits: [
       {
         file: WRITER,
-        find: 'await Promise.all([this.#file.close(), this.#sealer.close()]);',
-        replace: 'await this.#sealer.close();',
+        find: 'await this.#file.close();',
+        replace: '',
       },
     ],
     caughtBy: ['nothing is held'],
@@ -760,9 +760,8 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
     edits: [
       {
         file: WRITER,
-        find: 'for (const { reject } of written)\n                    reject(error);',
-        replace:
-          "for (const { reject } of written)\n                    reject(new TypeError('undefined is not a function'));",
+        find: 'list.reject(outcome.error);',
+        replace: "list.reject(new TypeError('undefined is not a function'));",
       },
     ],
     caughtBy: ['the runtime stays up'],

@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { constants } from 'node:fs'
+import fs, { constants } from 'node:fs'
 import {
   chmod,
   link,
   lstat,
   mkdir,
+  open,
   readdir,
   readFile,
   readlink,
@@ -14,10 +15,12 @@ import {
   truncate,
   writeFile,
 } from 'node:fs/promises'
+import { syncBuiltinESMExports } from 'node:module'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import type { Fault } from '../../src/core/index.ts'
 import { nodeWorld, type OpenFile } from '../../src/world/index.ts'
+import { openFile } from '../../src/world/node-files.ts'
 import { temporaryFolder } from '../support/folder.ts'
 
 const { files } = nodeWorld()
@@ -224,6 +227,28 @@ describe('a file whose appends are synced', () => {
       expect((await flagsOf(folder.of('plain'))) & O_DSYNC).toBe(0)
     },
   )
+
+  test('asks the system again once a write has failed, whatever was written behind it', async () => {
+    await using folder = await temporaryFolder()
+    await using handle = await open(folder.of('a'), 'ax')
+    const file = openFile(handle, true)
+    const sync = vi.spyOn(handle, 'datasync')
+    await file.append(bytes('one'))
+    await file.syncData()
+    expect(sync).not.toHaveBeenCalled()
+    vi.spyOn(fs, 'write').mockImplementationOnce(((...args: unknown[]) => {
+      const answer = args.at(-1) as (error: Error) => void
+      answer(Object.assign(new Error('injected'), { code: 'EIO' }))
+    }) as never)
+    syncBuiltinESMExports()
+    expect(await faultOf(file.append(bytes('lost')))).toMatchObject({ code: 'STORAGE_FAILED' })
+    vi.restoreAllMocks()
+    syncBuiltinESMExports()
+    const again = vi.spyOn(handle, 'datasync')
+    await file.append(bytes(' two'))
+    await file.syncData()
+    expect(again).toHaveBeenCalledOnce()
+  })
 
   test('says nothing is durable once it is closed', async () => {
     await using folder = await temporaryFolder()
