@@ -6,7 +6,7 @@
  *   npm run sim -- --seed N [--only 3,7] [--trace]  one life, perhaps with some of its planned events, step by step
  *   npm run sim -- --seed N --journals              the journals that it leaves
  *
- * A seed that breaks a law is printed with the commit, the shortest plan that still breaks it, its trace, and the command
+ * A seed that breaks a law is printed with the commit, the shortest plan that still breaks it, its last events, and the command
  * that shows it again. Exit code 1 then, and 64 when the arguments are not understood. `--json` prints one line for each broken law
  * and one for the sum. `--dist FOLDER` lives in another build, for a proof that faults in it are found.
  */

@@ -531,6 +531,18 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
     caughtBy: ['approvals are spent once'],
     from: 4,
   },
+  {
+    name: 'a process believes a claim whose sync it saw fail',
+    edits: [{ file: CLAIMS, find: 'if (this.#doubtful.has(place.claim))', replace: 'if (false)' }],
+    caughtBy: ['unknown is no success'],
+    from: 20_246,
+  },
+  {
+    name: 'a call that was taken back while its server was looked up leaves all the same',
+    edits: [{ file: 'upstream/http-wire.js', find: 'if (!isWanted())', replace: 'if (false)' }],
+    caughtBy: ['intent before effect'],
+    from: 61_037,
+  },
   // law 6 and 7: success includes its audit, and evidence is kept
   {
     name: 'the chain of a journal forks',

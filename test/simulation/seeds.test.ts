@@ -37,11 +37,16 @@ test(`no law is broken in the lives of seeds 1 to ${SEEDS}`, { timeout: 180_000 
   for (const [what, times] of Object.entries(sum.met)) expect(times, what).toBeGreaterThan(20)
 })
 
-/** What they found is told in docs/reliability.md. They mean other lives once plans are made otherwise. */
-const FOUND = [3_146, 20_246, 20_476, 33_099, 61_037, 61_801, 67_286, 76_216, 96_534]
+/**
+ * What they found is told in docs/reliability.md. Faults of the runtime: with one of them put back, these seeds object still (the first
+ * of each is a row of `deliberate-faults.ts`). Faults of a law: it objected to something honest.
+ */
+const FOUND_IN_THE_RUNTIME = [20_246, 61_037, 61_801, 67_286]
+const FOUND_IN_A_LAW = [3_146, 20_476, 76_216, 96_534]
 
 test('the lives that once found a fault, of the runtime or of a law, keep the laws', { timeout: 180_000 }, async () => {
-  for (const seed of FOUND) expect((await simulate({ seed })).violations, `npm run sim -- --seed ${seed}`).toEqual([])
+  for (const seed of [...FOUND_IN_THE_RUNTIME, ...FOUND_IN_A_LAW])
+    expect((await simulate({ seed })).violations, `npm run sim -- --seed ${seed}`).toEqual([])
 })
 
 test('a seed gives the same life in every process, step by step', { timeout: 60_000 }, () => {

@@ -28,7 +28,7 @@ const SCOPES = { chat: 'ws:chat:v1', identified: 'mcp:call:v1' } as const
 export class ToldDisk implements DiskView {
   readonly #durable = new Map<string, Buffer>()
   readonly #visible = new Map<string, Buffer>()
-  readonly #forgotten = new Set<string>()
+  readonly #forgotten = new Map<string, number>()
 
   put(path: string, bytes: Uint8Array | string, where: 'durable' | 'visible' = 'durable'): void {
     const full = join(STATE, path)
@@ -48,13 +48,13 @@ export class ToldDisk implements DiskView {
     return bytes
   }
 
-  /** A failed sync left this file behind: every program sees what it holds, and a loss of power takes a part of it away. */
-  forget(path: string): void {
-    this.#forgotten.add(join(STATE, path))
+  /** A sync of this file failed in that process: every program sees what it holds, and a loss of power takes a part of it away. */
+  forget(path: string, life: number): void {
+    this.#forgotten.set(join(STATE, path), life)
   }
 
-  forgot(path: string): boolean {
-    return this.#forgotten.has(path)
+  forgot(path: string): number | null {
+    return this.#forgotten.get(path) ?? null
   }
 
   durable(path: string): Uint8Array | null {

@@ -33,8 +33,11 @@ export interface Evidence {
   readonly journals: ReadonlyMap<string, ReadJournal>
   /** By `claimKey`; where two claim the same id, the first. */
   readonly claims: ReadonlyMap<string, ReadClaim>
-  /** Keys of claims that look durable to every program and are not: the next loss of power takes a part of them away. */
-  readonly forgotten: ReadonlySet<string>
+  /**
+   * Claims, by key, that look durable to every program and are not: the next loss of power takes a part of them away. Only the process
+   * with this number was told.
+   */
+  readonly forgotten: ReadonlyMap<string, number>
   readonly claimFiles: readonly ReadClaim[]
   /** The bytes by path below `.symbiont`, temporary names left out. */
   readonly files: ReadonlyMap<string, Uint8Array>
@@ -74,17 +77,19 @@ export class EvidenceReader {
     const evidence = this.#read(
       (folder) => disk.durableNames(folder),
       (path) => disk.durable(path),
-      (path) => (disk.forgot?.(path) === true ? disk.visible(path) : null),
+      (path) => disk.forgot?.(path) ?? null,
+      (path) => disk.visible(path),
     )
     this.#latest = { moment, evidence }
     return evidence
   }
 
-  /** `forgottenOf`: what nobody can tell from durable bytes, because the system lost it in a failed sync and says nothing. */
+  /** `forgottenIn`: where the durable bytes do not tell, because the system lost some in a failed sync and says nothing to others. */
   #read(
     list: (folder: string) => readonly string[],
     bytesOf: (path: string) => Uint8Array | null,
-    forgottenOf: (path: string) => Uint8Array | null,
+    forgottenIn: (path: string) => number | null,
+    visibleOf: (path: string) => Uint8Array | null,
   ): Evidence {
     const files = new Map<string, Uint8Array>()
     for (const folder of [GOVERNED, INVOCATIONS, HELD, SETTLED]) {
@@ -97,20 +102,22 @@ export class EvidenceReader {
     const key = this.#keyIn(files.get(KEY_FILE))
     const journals = new Map<string, ReadJournal>()
     const claims = new Map<string, ReadClaim>()
-    const forgotten = new Set<string>()
+    const forgotten = new Map<string, number>()
     const claimFiles: ReadClaim[] = []
     for (const [path, bytes] of files) {
       if (path.startsWith(`${GOVERNED}/`)) {
         const journal = this.#journals.read(path.slice(GOVERNED.length + 1), bytes, key)
         if (journal !== null) journals.set(journal.runId, journal)
       } else if (path.startsWith(`${INVOCATIONS}/`) && path.endsWith('.jsonl')) {
-        const lost = forgottenOf(join(this.#root, path))
-        const claim = this.#claimIn(path.slice(INVOCATIONS.length + 1), lost ?? bytes)
+        const file = join(this.#root, path)
+        const toldTo = forgottenIn(file)
+        const shown = toldTo === null ? bytes : (visibleOf(file) ?? bytes)
+        const claim = this.#claimIn(path.slice(INVOCATIONS.length + 1), shown)
         claimFiles.push(claim)
         if (claim.scope === null || claim.id === null) continue
         const id = claimKey(claim.scope, claim.id)
         if (!claims.has(id)) claims.set(id, claim)
-        if (lost !== null) forgotten.add(id)
+        if (toldTo !== null) forgotten.set(id, toldTo)
       }
     }
     return { key, journals, claims, forgotten, claimFiles, files }

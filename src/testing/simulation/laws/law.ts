@@ -43,8 +43,11 @@ export interface DiskView {
   /** The names that would be left in a folder after the power failed, sorted; none where the folder would not be there. */
   durableNames(folder: string): readonly string[]
   visibleNames(folder: string): readonly string[]
-  /** A sync of the file failed, and the system has taken its bytes for written ever since: it will lose them with the power. */
-  forgot?(path: string): boolean
+  /**
+   * The process that was told that a sync of the file failed, whose bytes the system has taken for written ever since: it will lose
+   * them with the power. Null when there was none.
+   */
+  forgot?(path: string): number | null
 }
 
 /** What the laws have to know of a life beforehand, because nothing that the runtime writes can be trusted to say it. */

@@ -25,6 +25,8 @@ export function unknownIsNoSuccess(reader: EvidenceReader, { clockGoesBack }: Pi
   const finals = new Map<string, ClientAnswer>()
   /** By token, how often a call without an id was made. */
   const asked = new Map<string, number>()
+  /** Processes that are up. */
+  const up = new Set<number>()
 
   const judgeTold = (seen: Seen & { kind: 'Told' | 'Settled' }, evidence: Evidence): string | null => {
     const { surface, id, answer } = seen
@@ -42,6 +44,9 @@ export function unknownIsNoSuccess(reader: EvidenceReader, { clockGoesBack }: Pi
     if (id === null) return null
     const changed = whyChanged(finals, surface, id, answer, evidence)
     if (changed !== null || answer.kind !== 'Done') return changed
+    const toldTo = evidence.forgotten.get(claimKey(SCOPE_OF[surface] ?? surface, id))
+    if (toldTo !== undefined && up.has(toldTo))
+      return `A client was told that the request ${id} was done by a process that saw the sync of its claim fail`
     const reason = whyNotDone(surface, id, answer.content, evidence) ?? whyToolsDisagree(surface, id, evidence, byToken)
     return reason === null ? null : `A client was told that the request ${id} was done, and ${reason}`
   }
@@ -50,6 +55,13 @@ export function unknownIsNoSuccess(reader: EvidenceReader, { clockGoesBack }: Pi
     name: 'unknown is no success',
     watch: (seen, disk) => {
       switch (seen.kind) {
+        case 'Booted':
+          up.add(seen.life)
+          return null
+        case 'Crashed':
+        case 'Closed':
+          up.delete(seen.life)
+          return null
         case 'EffectBegan': {
           const effect: Effect = { token: seen.token, tool: seen.tool, answer: 'none' }
           effects.set(seen.effect, effect)

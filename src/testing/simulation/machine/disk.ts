@@ -117,9 +117,9 @@ export class SimDisk implements DiskView {
     return inode?.kind === 'file' ? inode.visible : null
   }
 
-  forgot(path: string): boolean {
+  forgot(path: string): number | null {
     const inode = this.#visible(path)
-    return inode?.kind === 'file' && inode.hasForgotten
+    return inode?.kind === 'file' ? inode.forgottenIn : null
   }
 
   durableNames(folder: string): readonly string[] {

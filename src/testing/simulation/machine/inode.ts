@@ -23,7 +23,7 @@ export class FileInode {
   #size = 0
   #durableSize = 0
   /** Parts that a failed sync left behind: the page cache calls them clean, and no later sync writes them. */
-  #forgotten: { readonly from: number; readonly to: number }[] = []
+  #forgotten: { readonly from: number; readonly to: number; readonly life: number }[] = []
   #visible: Uint8Array | null = null
   #durable: Uint8Array | null = null
   /** How far a sync has tried, whether it succeeded or not. */
@@ -68,17 +68,17 @@ export class FileInode {
     this.#durable = null
   }
 
-  /** A sync up to `size` failed: what it should have written never will be. */
-  forgetTo(size: number): void {
+  /** A sync up to `size` failed, and the process that asked for it was told: what it should have written never will be. */
+  forgetTo(size: number, life: number): void {
     assert(size <= this.#size, 'a sync covers what was written')
     if (size <= this.#triedSize) return
-    this.#forgotten.push({ from: this.#triedSize, to: size })
+    this.#forgotten.push({ from: this.#triedSize, to: size, life })
     this.#triedSize = size
   }
 
-  /** Whether a failed sync left something behind that looks as if it were durable. */
-  get hasForgotten(): boolean {
-    return this.#forgotten.length > 0
+  /** Which process was told of a failed sync that left something behind that looks as if it were durable; null when none was. */
+  get forgottenIn(): number | null {
+    return this.#forgotten.at(-1)?.life ?? null
   }
 
   /** What is on the disk for certain; as `visible`. Lost parts in the middle are zeros. */

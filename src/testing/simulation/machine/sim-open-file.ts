@@ -135,7 +135,7 @@ export class SimOpenFile implements OpenFile {
         inode.syncTo(size)
         if (all) inode.durableMode = mode
       },
-      () => inode.forgetTo(size),
+      () => inode.forgetTo(size, this.#holding.owner.life),
     )
   }
 

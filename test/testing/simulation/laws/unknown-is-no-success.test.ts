@@ -504,10 +504,24 @@ test('a result that a failed sync left behind may be told once and be gone after
   run.end()
   run.result('fine')
   for (const name of life.disk.visibleNames(join(PROJECT, '.symbiont', 'invocations')))
-    life.disk.forget(`invocations/${name}`)
+    life.disk.forget(`invocations/${name}`, 1)
+  life.see({ kind: 'Crashed', life: 1, how: 'kill' })
+  life.see({ kind: 'Booted', life: 2 })
   life.told('chat', run.id, done('fine', true))
   life.told('chat', run.id, { kind: 'Unknown', code: 'INVOCATION_UNRESOLVED' })
   expect(life.complaints.get(LAW)).toBeUndefined()
+})
+
+test('a process that was told that the sync of a claim failed, and tells its result all the same, is objected to', () => {
+  const life = new ToldLife()
+  const run = life.chat('r1')
+  run.infer({ Respond: { content: 'fine' } })
+  run.end()
+  run.result('fine')
+  for (const name of life.disk.visibleNames(join(PROJECT, '.symbiont', 'invocations')))
+    life.disk.forget(`invocations/${name}`, 1)
+  life.told('chat', run.id, done('fine', true))
+  expect(life.complaints.get(LAW)).toContain('by a process that saw the sync of its claim fail')
 })
 
 test('a run that was cut off before it could say that a foreign server was never sent its call breaks no law', async () => {
