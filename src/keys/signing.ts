@@ -7,6 +7,7 @@
  */
 import { type KeyObject, sign } from 'node:crypto'
 import { createRequire } from 'node:module'
+import { isUint8Array } from 'node:util/types'
 
 export type Sign = (message: Uint8Array) => Uint8Array
 
@@ -20,7 +21,10 @@ const BY_NODE = 512
 
 let made = 0
 
-/** Signs with this private key, each time by whoever is quicker by then. */
+/**
+ * Signs with this private key, each time by whoever is quicker by then. Throws a TypeError for what is no Uint8Array: the two would
+ * read other bytes out of it.
+ */
 export function signingWith(key: KeyObject): Sign {
   const byNode: Sign = (message) => sign(null, message, key)
   let current: Sign = (message) => {
@@ -28,7 +32,10 @@ export function signingWith(key: KeyObject): Sign {
     if (made > BY_NODE) current = bySodium(key, byNode) ?? byNode
     return byNode(message)
   }
-  return (message) => current(message)
+  return (message) => {
+    if (!isUint8Array(message)) throw new TypeError('Cannot sign: the message is no Uint8Array')
+    return current(message)
+  }
 }
 
 /** Null where the library cannot be had, or does not sign a probe as Node does. */
@@ -45,7 +52,14 @@ function bySodium(key: KeyObject, byNode: Sign): Sign | null {
       return signature
     }
     const probe = Buffer.from('one message, two implementations')
-    return Buffer.compare(signs(probe), byNode(probe)) === 0 ? signs : null
+    if (Buffer.compare(signs(probe), byNode(probe)) !== 0) return null
+    return (message) => {
+      try {
+        return signs(message)
+      } catch {
+        return byNode(message)
+      }
+    }
   } catch {
     return null
   }

@@ -55,8 +55,10 @@ export async function inTurn<T>(
       throw spent(state.config.max_iterations)
     }
     state.attempts += 1
-    const { call_id, name } = call
-    const action: CallAction = { ToolCall: { call_id, name, arguments: argumentsOf(call) } }
+    const { call_id, name, arguments: args } = call // read once: what is checked is what is judged
+    const action: CallAction = {
+      ToolCall: { call_id, name, arguments: argumentsOf({ call_id, name, arguments: args }) },
+    }
     if (state.seen.has(call_id)) throw idUsed(call_id)
     state.seen.add(call_id)
     await orPoison(state, async () => {

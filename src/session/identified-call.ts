@@ -1,4 +1,4 @@
-import { assert, Bug, durationOf, Fault, type Hash, type InvocationId } from '../core/index.ts'
+import { assert, Bug, durationOf, Fault, type Hash, type InvocationId, type JsonObject } from '../core/index.ts'
 import { type ClaimOwner, type ClaimRequest, type ClaimStore, runOnce } from '../invocations/index.ts'
 import { neverStopped } from '../world/index.ts'
 import type { BrokerCall } from './broker-call.ts'
@@ -42,14 +42,20 @@ export async function makeIdentifiedCall(
 ): Promise<IdentifiedOutcome> {
   return await inTurn(state, call, signal, async (action) => {
     const { claims } = identity
-    const request = requestOf(state, call, identity)
+    const own = callIn(action)
+    const request = requestOf(state, own, identity)
     const known = await claims.lookup(request, signal)
     if (known.kind !== 'NotFound') return existingOutcome(known)
     refuseEnded(state) // the last moment: a claim that was opened is never given back
     const opened = await claims.open(request, signal)
     if (opened.kind !== 'Fresh') return existingOutcome(opened) // somebody was faster
-    return await orPoison(state, () => carryOut(state, opened.owner, { call, action, presented }, signal))
+    return await orPoison(state, () => carryOut(state, opened.owner, { call: own, action, presented }, signal))
   })
+}
+
+/** The call as it was read once: its caller may change the object meanwhile, and claim, link and run are of one call. */
+function callIn({ ToolCall: { call_id, name, arguments: text } }: CallAction): BrokerCall {
+  return { call_id, name, arguments: JSON.parse(text) as JsonObject }
 }
 
 /** The call id is not part of it: who asks again, after a reconnect for example, asks under another one. */

@@ -79,6 +79,21 @@ describe('a process', () => {
     ],
     ['the library has nothing that signs', () => ({})],
     [
+      'the library throws later on',
+      (real) => {
+        const library = real()
+        let signed = 0
+        return {
+          ...library,
+          crypto_sign_detached: (...args: Parameters<Loaded['crypto_sign_detached']>) => {
+            signed += 1
+            if (signed > 20) throw new Error('no more')
+            library.crypto_sign_detached(...args)
+          },
+        }
+      },
+    ],
+    [
       'the library signs in other words than Node',
       (real) => {
         const library = real()
@@ -99,6 +114,23 @@ describe('a process', () => {
       expect(hex(key.sign(text(count)))).toBe(expected(text(count)))
     expect(seen.loads).toBe(1)
   })
+})
+
+test('what is no Uint8Array is refused, before and after the library is there: the two would read other bytes', async () => {
+  const { signingKeyOf } = await freshProcess()
+  const key = signingKeyOf(seed)
+  const others: readonly unknown[] = [
+    'a text',
+    new ArrayBuffer(8),
+    new DataView(new ArrayBuffer(8)),
+    [1, 2],
+    { byteLength: 8 },
+    null,
+  ]
+  for (let round = 0; round < 2; round += 1) {
+    for (const other of others) expect(() => key.sign(other as Uint8Array)).toThrow(TypeError)
+    for (let count = 0; count < BY_NODE + 10; count += 1) key.sign(text(count))
+  }
 })
 
 describe('the library', () => {

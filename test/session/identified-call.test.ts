@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import type { Toolbox } from '../../src/calls/index.ts'
 import { type AgentId, type Hash, hexHash, type InvocationId, newId } from '../../src/core/index.ts'
 import { DEFAULT_LOOP_CONFIG } from '../../src/events/index.ts'
@@ -103,6 +103,49 @@ const journalCount = ({ governed }: TemporaryProject): number =>
   readdirSync(governed).filter((name) => name.endsWith('.jsonl')).length
 
 describe('a call with an id', () => {
+  test('is the call that it was when it was read, whatever its caller makes of the object meanwhile', async () => {
+    using project = temporaryProject()
+    const tool = toolOf('look')
+    await using open = await openSession(project, { tool })
+    const { session, journal, claims, once } = open
+    const call = { call_id: 'a', name: 'look', arguments: { at: 'b' } }
+    const id = idOf()
+    const lookup = claims.lookup.bind(claims)
+    vi.spyOn(claims, 'lookup').mockImplementationOnce(async (...args) => {
+      Object.assign(call, { call_id: 'z', name: 'wire', arguments: { at: 'elsewhere' } })
+      return await lookup(...args)
+    })
+    const outcome = await once(id, call)
+    expect(outcome).toMatchObject({ kind: 'Recorded', observation: { source: 'look', call_id: 'a' } })
+    expect(tool.ran).toEqual([{ at: 'b' }])
+    expect(await once(id, callOf('c', 'look', { at: 'b' }))).toMatchObject({ kind: 'Recorded', replayed: true })
+    await session.close()
+    expect(storyOf(await treeOf(journal)).map(([, result]) => result)).toEqual(['verified', 'verified'])
+  })
+
+  test('that is another one than its link names does not match', async () => {
+    using project = temporaryProject()
+    let prepared = 0
+    const box = (inner: Toolbox): Toolbox => ({
+      ...inner,
+      prepare: (...args) => {
+        prepared += 1
+        const call = inner.prepare(...args)
+        return prepared === 1 ? { ...call, fingerprint: `sha256:${'0'.repeat(64)}` as Hash } : call
+      },
+    })
+    await using open = await openSession(project, { box })
+    const { session, journal, once } = open
+    await once(idOf(), callOf('a', 'look', { at: 'b' }))
+    await session.close()
+    expect(storyOf(await treeOf(journal)).at(-1)).toEqual([
+      'look',
+      'mismatch',
+      'Completed',
+      ['it made another call than the one that its parent began it for'],
+    ])
+  })
+
   test('runs once in a journal of its own, which the journal of the session links to', async () => {
     using project = temporaryProject()
     const tool = toolOf('look')
