@@ -1,5 +1,6 @@
 /** Syncs, counted: no clock, so no noise. The difference of a long and a short run is what one iteration costs. */
 import { join } from 'node:path'
+import { assert } from '../src/core/index.ts'
 import { createJournal } from '../src/journal/index.ts'
 import { nodeWorld } from '../src/world/index.ts'
 import { type Bench, type Context, freshFolder } from './bench.ts'
@@ -22,6 +23,7 @@ async function measure(context: Context): Promise<readonly Result[]> {
   const many = context.quick ? 4 : 64
   const row = async (name: string, kind: Kind, runs: number): Promise<Result> => {
     const value = await perCall(kind, runs)
+    assert(value >= 2, 'a call has a sync before its effect and one behind it: with fewer, something is not durable')
     return resultOf({
       name,
       value,

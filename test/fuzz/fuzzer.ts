@@ -30,6 +30,8 @@ export interface FuzzResult {
   readonly runs: number
   /** All inputs that took a way of their own. Those that were kept come first. */
   readonly corpus: readonly Uint8Array[]
+  /** How many of those that were kept took a way of their own. */
+  readonly ofKept: number
   readonly edges: number
   /** The most steps that a byte of an input of at least 64 bytes cost. */
   readonly stepsPerByte: number
@@ -45,7 +47,9 @@ const TELL_EVERY = 256
 export async function fuzz(target: Target, options: FuzzOptions): Promise<FuzzResult> {
   await using opened = await target.open()
   const hunt = new Hunt(target, opened, options)
-  for (const input of [...options.kept, ...seedsOf(target)]) await hunt.try(input, 'as it is')
+  for (const input of options.kept) await hunt.try(input, 'as it is')
+  hunt.ofKept = hunt.corpus.length
+  for (const input of seedsOf(target)) await hunt.try(input, 'as it is')
   const chance = chanceOf(options.seed)
   const words = (target.words ?? []).map((word) => Buffer.from(word))
   const grown = target.fresh === undefined ? null : sampler(target.fresh, options.seed)
@@ -80,6 +84,7 @@ export function seedsOf({ seeds }: Target): readonly Uint8Array[] {
 
 class Hunt {
   readonly corpus: Uint8Array[] = []
+  ofKept = 0
   readonly findings: Finding[] = []
   readonly #target: Target
   readonly #opened: Opened
@@ -96,8 +101,8 @@ class Hunt {
   }
 
   result(): FuzzResult {
-    const { corpus, findings } = this
-    return { runs: this.#runs, corpus, edges: this.#seen.edges, stepsPerByte: this.#stepsPerByte, findings }
+    const { corpus, ofKept, findings } = this
+    return { runs: this.#runs, corpus, ofKept, edges: this.#seen.edges, stepsPerByte: this.#stepsPerByte, findings }
   }
 
   async try(input: Uint8Array, how: 'as it is' | 'smaller'): Promise<void> {

@@ -8,7 +8,7 @@ import { expect, test } from 'vitest'
 import { optionsIn, targetNames } from '../../scripts/fuzz.mjs'
 import { transpile } from '../../scripts/instrument.mjs'
 import { ROOT } from '../support/sources.ts'
-import { main } from './main.ts'
+import { areWaysLeft, main } from './main.ts'
 import { TARGETS } from './targets.ts'
 
 async function run(...argv: string[]): Promise<{ code: number; lines: string[]; notes: string[] }> {
@@ -27,6 +27,15 @@ test('"--runs" and "--seed" try so many inputs, and the table tells what came of
   expect(notes[0]).toBe('fuzz: seed 3')
   expect(lines[0]).toMatch(/^target +runs +inputs +kept +bytes +edges +steps\/byte +findings$/)
   expect(lines[1]).toMatch(/^chat-frame +\d+ .* 0$/)
+})
+
+test('a hunt whose corpus takes hardly any way is none; one of which some inputs came together is', () => {
+  expect([areWaysLeft(72, 1), areWaysLeft(72, 35), areWaysLeft(72, 36), areWaysLeft(0, 0)]).toEqual([
+    false,
+    false,
+    true,
+    true,
+  ])
 })
 
 test('"--replay" runs one file, and says whether the property holds for it', async () => {

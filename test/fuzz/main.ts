@@ -7,6 +7,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { inspect } from 'node:util'
 import { distilled, nameOf, readCorpus, writeCorpus } from './corpus.ts'
+import { isCounting } from './coverage.ts'
 import { type FuzzResult, fuzz, runOne } from './fuzzer.ts'
 import type { Target } from './target.ts'
 import { TARGETS } from './targets.ts'
@@ -28,20 +29,20 @@ export interface Options {
   readonly grow: boolean
 }
 
-/** Resolves with the exit code: 1 with findings. */
+/** Resolves with the exit code: 1 with findings, and where a parser was hardly entered. */
 export async function main(options: Options, root: string, output: Output): Promise<number> {
   const targets = TARGETS.filter(({ name }) => options.targets.includes(name))
   const [first] = targets
   if (options.replay !== null && first !== undefined) return await replay(first, options.replay, output)
   output.note(`fuzz: seed ${options.seed}`)
-  const rows: Row[] = []
+  const rows: Judged[] = []
   for (const target of targets) rows.push(await campaign(target, options, root, output))
   for (const line of table(rows)) output.result(line)
   if (!options.grow) output.note('fuzz: the corpus is as it was; --grow keeps what takes a way of its own')
-  return rows.every(({ findings }) => findings === 0) ? 0 : 1
+  return rows.every(({ findings, isEntered }) => findings === 0 && isEntered) ? 0 : 1
 }
 
-async function campaign(target: Target, options: Options, root: string, output: Output): Promise<Row> {
+async function campaign(target: Target, options: Options, root: string, output: Output): Promise<Judged> {
   const corpus = join(root, 'test', 'fuzz', 'corpus')
   const findings = join(root, '.cache', 'fuzz-findings')
   mkdirSync(findings, { recursive: true })
@@ -52,9 +53,19 @@ async function campaign(target: Target, options: Options, root: string, output: 
     output.note(`fuzz: ${target.name}: ${error instanceof Error ? error.message : String(error)}`)
     output.note(`fuzz: ${target.name}: ${input.length} bytes, ${again(target, file)}`)
   }
+  const isEntered = !isCounting() || areWaysLeft(readCorpus(corpus, target.name).length, result.ofKept)
+  if (!isEntered) output.note(`fuzz: ${target.name}: ${NOT_ENTERED}`)
   const kept = options.grow ? await distilled(target, result.corpus) : []
   if (options.grow) writeCorpus(corpus, target.name, kept)
-  return rowOf(target, result, kept)
+  return { ...rowOf(target, result, kept), isEntered }
+}
+
+const NOT_ENTERED =
+  'not shown: most inputs of its corpus take no way of their own any more, as where a parser refuses everything; if that is right, keep a new corpus with --grow'
+
+/** Each input was kept for a way that no other took. A change of the parser brings some of them together, and never most. */
+export function areWaysLeft(kept: number, taken: number): boolean {
+  return taken >= kept / 2
 }
 
 async function hunt(
@@ -114,6 +125,9 @@ interface Row {
   readonly findings: number
 }
 
+/** With whether the parser was entered; that is no column. */
+type Judged = Row & { readonly isEntered: boolean }
+
 function rowOf({ name }: Target, result: FuzzResult, kept: readonly Uint8Array[]): Row {
   return {
     target: name,
@@ -127,8 +141,8 @@ function rowOf({ name }: Target, result: FuzzResult, kept: readonly Uint8Array[]
   }
 }
 
-function table(rows: readonly Row[]): readonly string[] {
-  const cells = rows.map((row) => Object.values(row).map(String))
+function table(rows: readonly Judged[]): readonly string[] {
+  const cells = rows.map(({ isEntered: _, ...row }) => Object.values(row).map(String))
   const lines = [['target', 'runs', 'inputs', 'kept', 'bytes', 'edges', 'steps/byte', 'findings'], ...cells]
   const widths = lines[0]?.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0))) ?? []
   return lines.map((line) =>

@@ -43,6 +43,14 @@ test('dist is built when src changed and not otherwise, and keeps nothing of a s
   expect(build()).toBe(true)
   expect(existsSync(built('one.js'))).toBe(true)
 
+  // nothing of the last output is believed: not a file that somebody changed, and not one that is gone
+  await rm(clone.of('dist', '.fingerprint'))
+  await rm(built('one.js'))
+  await writeFile(built('index.js'), 'strange')
+  expect(build()).toBe(true)
+  expect(await readFile(built('one.js'), 'utf8')).toContain('one = 1')
+  expect(await readFile(built('index.js'), 'utf8')).toContain('./one.js')
+
   await rm(clone.of('src', 'core', 'one.ts'))
   await writeFile(clone.of('src', 'core', 'index.ts'), 'export const one = 3\n')
   expect(build()).toBe(true)
