@@ -382,13 +382,17 @@ describe('audit verify of a project whose runs delegate', () => {
     expect(found(second)).toMatchObject([{ result: 'invalid', note: expect.stringMatching(/^[^;]*record 6[^;]*$/) }])
   })
 
-  test('notes a run whose parent is not here, which alone is no fault', async () => {
+  test('finds the journal missing that a run names as the one of its parent, and says so of both', async () => {
     const { tale, parent } = oneDelegation()
     await using project = await projectOf(tale)
     rmSync(project.pathOf(parent))
     const done = await project.audit('verify')
-    expect(done.code).toBe(0)
+    expect(done.code).toBe(1)
     expect(short(done.stdout)).toContain('  it was begun by run d26ecd32, whose journal is not here\n')
+    const lines = jsonLines((await project.audit('verify', '--json')).stdout)
+    expect(lines.filter(({ run_id }) => run_id === parent.runId)).toMatchObject([
+      { result: 'missing', note: expect.stringMatching(/^it began run .*, and its journal is missing$/) },
+    ])
   })
 
   test('finds a run whose parent, which is here, knows nothing of it', async () => {

@@ -65,8 +65,10 @@ class Findings {
       if (node.result !== 'verified' && node.result !== 'incomplete') this.#spoil(node, parent)
     }
     if (above === null) return
-    if (above.result === 'missing')
+    if (above.result === 'missing') {
       this.note(root.run_id, `it was begun by run ${above.run_id}, whose journal is not here`)
+      this.#spoil({ ...above, problems: [`it began run ${root.run_id}, and its journal is missing`] }, null)
+    }
     if (above.result === 'invalid')
       this.note(root.run_id, `it was begun by run ${above.run_id}, whose journal is invalid`)
     if (above.result === 'mismatch') this.#spoil({ ...root, result: 'mismatch', problems: above.problems }, above)
