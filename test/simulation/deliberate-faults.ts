@@ -403,6 +403,46 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
     ],
     caughtBy: ['stop after uncertainty'],
   },
+  // what becomes of every call
+  {
+    name: 'a reply is decided about in part, and nothing is said of the rest',
+    edits: [
+      {
+        file: 'dispatch/authorise-batch.js',
+        find: 'for (const action of actions)\n        verdicts.push(',
+        replace: 'for (const action of actions.slice(0, 1))\n        verdicts.push(',
+      },
+    ],
+    caughtBy: ['every call is accounted for'],
+  },
+  {
+    name: 'a denial is counted, and not recorded',
+    edits: [
+      {
+        file: 'dispatch/authorise-batch.js',
+        find: 'denied_calls: denied.map(({ evidence }) => evidence),',
+        replace: 'denied_calls: [],',
+      },
+    ],
+    caughtBy: ['every call is accounted for'],
+  },
+  {
+    name: 'a model hears nothing of its denials',
+    edits: [{ file: 'loop/gate.js', find: 'tellDenial(run, denial);', replace: 'denial;' }],
+    caughtBy: ['every call is accounted for'],
+  },
+  {
+    name: 'a session records no result of a denied call',
+    edits: [
+      {
+        file: 'dispatch/dispatcher.js',
+        find: "await recorder.commit({\n        kind: 'ToolBatchCompleted',\n        iteration: recorder.iteration,\n        observations,",
+        replace:
+          "await recorder.commit({\n        kind: 'ToolBatchCompleted',\n        iteration: recorder.iteration,\n        observations: executed,",
+      },
+    ],
+    caughtBy: ['every call is accounted for'],
+  },
   // law 5: fail closed
   {
     name: 'a call that policy denied is granted',

@@ -4,11 +4,20 @@
  */
 import { createHash } from 'node:crypto'
 import { dirname, join } from 'node:path'
-import { canonical, digest, hexHash, type Json, type JsonObject } from '../../src/core/index.ts'
+import {
+  canonical,
+  type Duration,
+  digest,
+  durationOf,
+  hexHash,
+  type Json,
+  type JsonObject,
+} from '../../src/core/index.ts'
 import {
   DEFAULT_LOOP_CONFIG,
   type Event,
   type EventOf,
+  type LoopConfig,
   type Observation,
   type ProposedAction,
   type TerminationReason,
@@ -157,20 +166,20 @@ export class ToldLife {
   }
 
   /** A chat that was asked, claimed, opened, and whose run has started. */
-  chat(request: string, id = this.id()): ToldRun {
+  chat(request: string, id = this.id(), limits: Partial<LoopConfig> = {}): ToldRun {
     this.see({ kind: 'Asked', client: 'c1', surface: 'chat', id, request, token: null })
     const run = new ToldRun(this, { invocation: { id, scope: SCOPES.chat } })
     run.subject = request
     run.claim('chat')
     this.told('chat', id, { kind: 'Opened', journal: run.name })
-    run.start()
+    run.start(limits)
     return run
   }
 
   /** A session of a tool client, started. */
-  session(): ToldRun {
+  session(limits: Partial<LoopConfig> = {}): ToldRun {
     const run = new ToldRun(this, {})
-    run.start()
+    run.start(limits)
     return run
   }
 
@@ -198,6 +207,11 @@ export function callOf(token: string, tool = 'pay'): ProposedAction {
   return { ToolCall: { call_id: `call ${token}`, name: tool, arguments: JSON.stringify({ token }) } }
 }
 
+/** What a model proposes so that a run of this target begins. */
+export function delegationTo(target: string): ProposedAction {
+  return { Delegate: { call_id: `call ${target}`, target, message: target } }
+}
+
 interface Origin {
   readonly invocation?: { readonly id: string; readonly scope: string }
   readonly parent?: ToldRun
@@ -221,6 +235,12 @@ export class ToldRun {
   #tokens = 0
   #open = 0
   #scopes = 1
+  #asks = false
+  /** Of a session. */
+  #calls = 0
+  /** Beyond the second that each entry takes. */
+  #waitedMs = 0
+  config: LoopConfig = DEFAULT_LOOP_CONFIG
 
   constructor(life: ToldLife, origin: Origin) {
     this.life = life
@@ -277,12 +297,14 @@ export class ToldRun {
       agent_id: this.agentId,
       iteration: this.iteration,
       sequence,
-      timestamp: timestampOf(sequence),
+      timestamp: this.#timestamp(sequence),
       ...entry,
     }
     const payload = { entry: whole, previous_hash: this.#previous, run_id: this.runId, version: 2, ...record }
     const line = signedLine(canonical(payload as unknown as Json), key)
     this.#lines.push(line)
+    const event = (entry.event ?? {}) as JsonObject
+    if ('PolicyEvaluated' in event || 'DelegationStarted' in event) this.#calls += 1
     this.#previous = createHash('sha256').update(line).digest('hex')
     this.#staged += 1
   }
@@ -314,7 +336,20 @@ export class ToldRun {
     this.life.disk.put(this.claimPath, `${this.life.disk.bytes(this.claimPath).toString()}${canonical(line as Json)}\n`)
   }
 
-  start(): void {
+  /** Time goes on before the next entry. */
+  wait(ms: number): void {
+    this.#waitedMs += ms
+  }
+
+  #timestamp(sequence: number): string {
+    return new Date(Date.UTC(2026, 2, 4, 10, 11, 12) + this.#lengthMs(sequence)).toISOString()
+  }
+
+  #lengthMs(sequence: number): number {
+    return sequence * 1000 + this.#waitedMs
+  }
+
+  start(limits: Partial<LoopConfig> = {}): void {
     const { invocation, parent } = this.#origin
     const request_hash = digest(invocation?.id ?? '')
     const delegation =
@@ -323,15 +358,23 @@ export class ToldRun {
       ...(invocation === undefined ? {} : { invocation: { ...invocation, request_hash } }),
       ...(delegation === null ? {} : { delegation }),
     }
-    const event = { kind: 'Started', agent_id: this.agentId, config: DEFAULT_LOOP_CONFIG, execution_context: context }
+    if (parent !== undefined && invocation === undefined) {
+      const { delegation_depth, delegation_chain } = parent.config
+      const chain = [...delegation_chain, String(this.link.target)]
+      this.config = { ...this.config, delegation_depth: delegation_depth + 1, delegation_chain: chain }
+    }
+    this.config = { ...this.config, ...limits }
+    const event = { kind: 'Started', agent_id: this.agentId, config: this.config, execution_context: context }
     this.tell(event as unknown as Event)
   }
 
   openBudget(limit = LIMIT): void {
+    this.#asks = true
     this.tell({ kind: 'BudgetOpened', root_id: this.rootId, limit } as Event)
   }
 
   linkBudget(): void {
+    this.#asks = true
     const root_audit = this.root.audit
     this.tell({ kind: 'BudgetScopeLinked', root_id: this.rootId, scope: this.scope, root_audit } as Event)
   }
@@ -374,6 +417,7 @@ export class ToldRun {
     this.root.stage(settled)
     this.propose(...actions)
     this.allow(...actions)
+    if (!actions.some((action) => 'ToolCall' in action || 'Delegate' in action)) this.stage(...this.batchOf([]))
   }
 
   propose(...actions: readonly ProposedAction[]): void {
@@ -425,24 +469,36 @@ export class ToldRun {
   call(token: string): void {
     const receipt = this.intend(token)
     this.life.effect(token)
-    this.stage(receipt, this.batch(token))
+    this.stage(receipt, ...this.batchOf([observationOf(token)]))
   }
 
   batch(token: string, content = `did ${token}`, is_error = false): Event {
-    const observation: Observation = { source: 'pay', content, is_error, call_id: `call ${token}` }
+    const observations = [{ ...observationOf(token), content, is_error }]
+    return { kind: 'ToolBatchCompleted', iteration: this.iteration, observations, duration: SHORT }
+  }
+
+  /** What a run writes of a step that is over; a session writes the results alone. */
+  batchOf(observations: readonly Observation[], count = observations.length): readonly Event[] {
     const { iteration } = this
-    return {
-      kind: 'ToolBatchCompleted',
-      iteration,
-      observations: [observation],
-      duration: { secs: 0, nanos: 1 },
-    } as Event
+    const batch: Event = { kind: 'ToolBatchCompleted', iteration, observations, duration: SHORT }
+    if (!this.#asks) return [batch]
+    const dispatched: Event = { kind: 'ToolsDispatched', iteration, tool_count: observations.length, duration: SHORT }
+    return [dispatched, batch, { kind: 'ObservationsCollected', iteration, observation_count: count }]
   }
 
   /** The durable intent of a child's run, and the child, which has not started. */
-  delegate(child: 'reviewer' | 'call', invocation?: Origin['invocation'], intent: 'told' | 'untold' = 'told'): ToldRun {
+  delegate(
+    child: 'reviewer' | 'reader' | 'call',
+    invocation?: Origin['invocation'],
+    intent: 'told' | 'untold' = 'told',
+  ): ToldRun {
     const link = {
-      ...{ run_key: this.runId, call_id: `call ${child}`, call_fingerprint: digest(child), target: child },
+      ...{
+        run_key: this.runId,
+        call_id: `call ${child}`,
+        call_fingerprint: digest(delegationTo(child)),
+        target: child,
+      },
       ...{ system_prompt_hash: hexHash(child), message_hash: hexHash(child) },
     }
     const run = new ToldRun(this.life, { parent: this, ...(invocation === undefined ? {} : { invocation }) })
@@ -461,7 +517,7 @@ export class ToldRun {
   }
 
   /** The balance and the end, durable with everything before. */
-  end(reason: TerminationReason = 'Completed', twist: JsonObject = {}): void {
+  end(reason: TerminationReason = 'Completed', twist: JsonObject = {}, end: JsonObject = {}): void {
     const total = this.#tokens
     if (this.#open > 0) {
       const replies = total / 15
@@ -473,8 +529,9 @@ export class ToldRun {
       this.stage({ kind: 'BudgetUpdated', budget } as unknown as Event)
     }
     this.tell({
-      ...{ kind: 'Terminated', reason, iterations: this.iteration },
-      ...{ total_usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }, duration: { secs: 1, nanos: 0 } },
+      ...{ kind: 'Terminated', reason, iterations: this.#asks ? this.iteration : this.#calls },
+      ...{ total_usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 } },
+      ...{ duration: durationOf(this.#lengthMs(this.#lines.length)), ...end },
     } as unknown as Event)
   }
 }
@@ -490,6 +547,8 @@ interface ReserveTwist {
   readonly reservation?: JsonObject
 }
 
-function timestampOf(sequence: number): string {
-  return new Date(Date.UTC(2026, 2, 4, 10, 11, 12) + sequence * 1000).toISOString()
+export function observationOf(token: string): Observation {
+  return { source: 'pay', content: `did ${token}`, is_error: false, call_id: `call ${token}` }
 }
+
+const SHORT: Duration = { secs: 0, nanos: 1 }

@@ -3,6 +3,7 @@ import { approvalsAreSpentOnce } from './approvals-are-spent-once.ts'
 import { atMostOnce } from './at-most-once.ts'
 import { budgetsAreNotMinted } from './budgets-are-not-minted.ts'
 import { claimsAnswerTheEvidence } from './claims-answer-the-evidence.ts'
+import { everyCallIsAccountedFor } from './every-call-is-accounted-for.ts'
 import { EvidenceReader } from './evidence.ts'
 import { evidenceIsKept } from './evidence-is-kept.ts'
 import { evidenceVerifies } from './evidence-verifies.ts'
@@ -21,6 +22,7 @@ export function lawsOf(scenario: Scenario): readonly Law[] {
     intentBeforeEffect(reader, scenario),
     atMostOnce(reader),
     stopAfterUncertainty(reader, scenario),
+    everyCallIsAccountedFor(reader),
     approvalsAreSpentOnce(reader, scenario),
     unknownIsNoSuccess(reader, scenario),
     claimsAnswerTheEvidence(reader, scenario),

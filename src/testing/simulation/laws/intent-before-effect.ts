@@ -7,7 +7,7 @@ import type { Evidence, EvidenceReader } from './evidence.ts'
 import type { ReadJournal } from './journal-reader.ts'
 import type { Law, Scenario } from './law.ts'
 import { canonicalText } from './plain-json.ts'
-import { type ApprovedCall, factsOf } from './run-facts.ts'
+import { type ApprovedCall, asksModel, factsOf } from './run-facts.ts'
 import type { Seen } from './seen.ts'
 
 /** The one ready-made tool whose effects are seen: they are requests that reach the other side. */
@@ -93,8 +93,7 @@ function sameArguments({ tool, args }: EffectBegan, call: ApprovedCall): boolean
 
 /** A run of a model proposes before anything is decided. A tool client proposes outside of the journal. */
 function wasProposed(journal: ReadJournal, call: ApprovedCall): boolean {
-  const asks = journal.entries.some(({ event }) => event.kind === 'BudgetOpened' || event.kind === 'BudgetScopeLinked')
-  if (!asks) return true
+  if (!asksModel(journal)) return true
   return journal.entries.some(
     ({ sequence, event }) =>
       sequence < call.at &&

@@ -11,6 +11,7 @@ export const LAW_NAMES = [
   'at most once',
   'unknown is no success',
   'stop after uncertainty',
+  'every call is accounted for',
   'evidence verifies',
   'evidence is kept',
   'budgets are not minted',

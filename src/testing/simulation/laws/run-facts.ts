@@ -226,6 +226,11 @@ function effectUnconfirmed(effect: EventOf<'ToolEffect'>['effect']): boolean {
   return !effect.FilePublicationFinished.confirmed || effect.FilePublicationFinished.error !== null
 }
 
+/** Whether it is of a run that asks a model. A session of a tool client, and the run of its call with an id, has no budget. */
+export function asksModel({ entries }: ReadJournal): boolean {
+  return entries.some(({ event }) => event.kind === 'BudgetOpened' || event.kind === 'BudgetScopeLinked')
+}
+
 /** The text that lies at the end of this path of members, or null. */
 export function textAt(value: Json | undefined, ...path: readonly string[]): string | null {
   let at: Json | undefined = value

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { digest, type Json, type JsonObject } from '../../../../src/core/index.ts'
-import { callOf, ToldLife, type ToldRun } from '../../../support/told-life.ts'
+import { callOf, delegationTo, ToldLife, type ToldRun } from '../../../support/told-life.ts'
 
 const LAW = 'intent before effect'
 
@@ -245,7 +245,7 @@ test('a request over HTTP has an intent of its own, and the other side sees a pa
 test('the effect of a delegated run is found in order when its intent and that of its parent are durable', async () => {
   const life = new ToldLife()
   const parent = life.chat('r1')
-  parent.infer({ Delegate: { call_id: 'call reviewer', target: 'reviewer', message: 'reviewer' } })
+  parent.infer(delegationTo('reviewer'))
   const child = parent.delegate('reviewer')
   child.start()
   child.linkBudget()
@@ -254,6 +254,8 @@ test('the effect of a delegated run is found in order when its intent and that o
   child.infer({ Respond: { content: 'fine' } })
   child.end()
   parent.finish(child)
+  const answer = { source: 'delegate:reviewer', content: 'fine', is_error: false, call_id: 'call reviewer' }
+  parent.stage(...parent.batchOf([answer]))
   parent.infer({ Respond: { content: 'all fine' } })
   parent.end()
   parent.result('all fine')

@@ -146,7 +146,7 @@ const LIES: readonly [string, (life: ToldLife) => void, string][] = [
         run.call('r1/a')
         run.finish(run.delegate('reviewer'), 'Timeout')
       }),
-    'does not know how the run of entry 9 ended',
+    'does not know how the run of entry 11 ended',
   ],
   [
     'a success with a request of a tool that did not come back',
