@@ -443,6 +443,68 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
     ],
     caughtBy: ['every call is accounted for'],
   },
+  // limits: narrower ones than lives come near to, and nobody who keeps them
+  {
+    name: 'a run takes more steps than it may',
+    edits: [
+      { file: 'runtime/runtime.js', find: 'max_iterations: 10,', replace: 'max_iterations: 1,' },
+      { file: 'loop/reason.js', find: 'if (run.iteration >= run.config.max_iterations)', replace: 'if (false)' },
+    ],
+    caughtBy: ['limits are kept'],
+  },
+  {
+    name: 'a run delegates deeper than it may',
+    edits: [
+      { file: 'events/data.js', find: 'max_delegation_depth: 3,', replace: 'max_delegation_depth: 0,' },
+      {
+        file: 'delegation/delegate.js',
+        find: 'if (delegation_depth >= max_delegation_depth)',
+        replace: 'if (false)',
+      },
+    ],
+    caughtBy: ['limits are kept'],
+  },
+  {
+    name: 'a delegated run does not know how deep it is',
+    edits: [{ file: CHILD, find: 'delegation_depth: config.delegation_depth + 1,', replace: 'delegation_depth: 0,' }],
+    caughtBy: ['limits are kept'],
+  },
+  {
+    name: 'a session takes more calls than it may',
+    edits: [
+      { file: 'runtime/tool-sessions/bounds.js', find: 'callsMax: 1000,', replace: 'callsMax: 1,' },
+      { file: CALLS, find: 'if (state.attempts >= state.config.max_iterations) {', replace: 'if (false) {' },
+    ],
+    caughtBy: ['limits are kept'],
+  },
+  {
+    name: 'a run goes on when its time is over',
+    edits: [
+      {
+        file: 'loop/lifecycle.js',
+        find: 'deadlineMs: startedMs + millisecondsOf(config.timeout),',
+        replace: 'deadlineMs: startedMs + 10 * millisecondsOf(config.timeout),',
+      },
+    ],
+    caughtBy: ['limits are kept'],
+    from: 14,
+  },
+  {
+    name: 'an approval lapses later than its client was told',
+    edits: [
+      {
+        file: 'policy/approvals/queue-limits.js',
+        find: 'expires_at: timestampOf(endMicros),',
+        replace: 'expires_at: timestampOf(endMicros - 890_000_000),',
+      },
+      {
+        file: 'policy/approvals/queue-limits.js',
+        find: 'clock.monotonicMs() >= deadlineMs || instantOf(clock.wall()) >= instantOf(expires_at);',
+        replace: 'clock.monotonicMs() >= deadlineMs;',
+      },
+    ],
+    caughtBy: ['limits are kept'],
+  },
   // law 5: fail closed
   {
     name: 'a call that policy denied is granted',

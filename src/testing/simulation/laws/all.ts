@@ -9,6 +9,7 @@ import { evidenceIsKept } from './evidence-is-kept.ts'
 import { evidenceVerifies } from './evidence-verifies.ts'
 import { intentBeforeEffect } from './intent-before-effect.ts'
 import type { Law, Scenario } from './law.ts'
+import { limitsAreKept } from './limits-are-kept.ts'
 import { nothingIsHeld } from './nothing-is-held.ts'
 import { policyIsObeyed } from './policy-is-obeyed.ts'
 import { stopAfterUncertainty } from './stop-after-uncertainty.ts'
@@ -23,6 +24,7 @@ export function lawsOf(scenario: Scenario): readonly Law[] {
     atMostOnce(reader),
     stopAfterUncertainty(reader, scenario),
     everyCallIsAccountedFor(reader),
+    limitsAreKept(reader),
     approvalsAreSpentOnce(reader, scenario),
     unknownIsNoSuccess(reader, scenario),
     claimsAnswerTheEvidence(reader, scenario),

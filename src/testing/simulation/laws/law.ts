@@ -12,6 +12,7 @@ export const LAW_NAMES = [
   'unknown is no success',
   'stop after uncertainty',
   'every call is accounted for',
+  'limits are kept',
   'evidence verifies',
   'evidence is kept',
   'budgets are not minted',

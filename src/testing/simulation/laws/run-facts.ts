@@ -1,6 +1,6 @@
 /** What the entries of one journal say about its run: what was approved, what began, what came back, and how it ended. */
 import type { Json, JsonObject } from '../../../core/index.ts'
-import type { Event, EventOf, TerminationReason } from '../../../events/index.ts'
+import type { Event, EventOf, LoopConfig, TerminationReason } from '../../../events/index.ts'
 import type { ReadJournal } from './journal-reader.ts'
 
 export interface ApprovedCall {
@@ -229,6 +229,12 @@ function effectUnconfirmed(effect: EventOf<'ToolEffect'>['effect']): boolean {
 /** Whether it is of a run that asks a model. A session of a tool client, and the run of its call with an id, has no budget. */
 export function asksModel({ entries }: ReadJournal): boolean {
   return entries.some(({ event }) => event.kind === 'BudgetOpened' || event.kind === 'BudgetScopeLinked')
+}
+
+/** The limits that it was given, as its first entry says. */
+export function configOf({ entries }: ReadJournal): LoopConfig | null {
+  const started = entries[0]?.event
+  return started?.kind === 'Started' ? started.config : null
 }
 
 /** The text that lies at the end of this path of members, or null. */
