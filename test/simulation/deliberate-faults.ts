@@ -443,6 +443,18 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
     ],
     caughtBy: ['every call is accounted for'],
   },
+  {
+    name: 'a session uses an id of a call again',
+    edits: [
+      { file: CALLS, find: 'if (state.seen.has(call_id))', replace: 'if (false)' },
+      {
+        file: 'broker/tool-broker.js',
+        find: 'const call = { call_id: callId,',
+        replace: "const call = { call_id: 'again',",
+      },
+    ],
+    caughtBy: ['at most once'],
+  },
   // limits: narrower ones than lives come near to, and nobody who keeps them
   {
     name: 'a run takes more steps than it may',

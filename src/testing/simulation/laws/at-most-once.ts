@@ -1,11 +1,13 @@
 /**
  * At most once (law 2): no effect begins twice, no id is claimed by two files or run by two journals, and the run of an id has
- * its claim durable before anything of it takes effect.
+ * its claim durable before anything of it takes effect. Nor does a session use the id of a call for another.
  */
+import type { Event } from '../../../events/index.ts'
 import { claimKey, type Evidence, type EvidenceReader, SCOPE_OF } from './evidence.ts'
 import { approvalsOf } from './intent-before-effect.ts'
+import type { ReadJournal } from './journal-reader.ts'
 import type { Law } from './law.ts'
-import { factsOf } from './run-facts.ts'
+import { asksModel, factsOf, textAt } from './run-facts.ts'
 
 export function atMostOnce(reader: EvidenceReader): Law {
   const begun = new Map<string, number>()
@@ -33,8 +35,8 @@ export function atMostOnce(reader: EvidenceReader): Law {
     },
     settle: (life) => {
       const evidence = reader.at(life.seen, life.disk)
-      for (const { runId } of evidence.journals.values()) {
-        const reason = whyUnclaimedRun(runId, evidence)
+      for (const journal of evidence.journals.values()) {
+        const reason = whyUnclaimedRun(journal.runId, evidence) ?? whyIdAgain(journal)
         if (reason !== null) return reason
       }
       return whyTwice(evidence)
@@ -62,6 +64,29 @@ function whyUnclaimedRun(runId: string, { journals, claims }: Evidence): string 
   return claim.journal === journal.name
     ? null
     : `the claim of ${invocation.id} does not name its journal ${journal.name}`
+}
+
+/** A session uses the id of a call once, whatever became of it: nobody could tell the answers apart. */
+function whyIdAgain(journal: ReadJournal): string | null {
+  if (asksModel(journal)) return null // a model may repeat itself, and what it repeats is decided anew
+  const used = new Map<string, number>()
+  for (const { sequence, event } of journal.entries) {
+    for (const callId of callIdsIn(event)) {
+      const first = used.get(callId)
+      if (first !== undefined)
+        return `Entry ${sequence} of ${journal.name} is of a call "${callId}", as entry ${first} was`
+      used.set(callId, sequence)
+    }
+  }
+  return null
+}
+
+/** Of the calls that this entry is the first of; one with an id is decided in a journal of its own. */
+function callIdsIn(event: Event): readonly string[] {
+  if (event.kind === 'DelegationStarted') return [event.call_id]
+  if (event.kind !== 'PolicyEvaluated') return []
+  const calls = [...(event.approved_calls ?? []), ...(event.denied_calls ?? [])]
+  return calls.flatMap((call) => textAt(call, 'action', 'ToolCall', 'call_id') ?? [])
 }
 
 function whyTwice({ journals, claimFiles }: Evidence): string | null {

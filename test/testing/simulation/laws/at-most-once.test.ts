@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { callOf, ToldLife, ToldRun } from '../../../support/told-life.ts'
+import { callOf, observationOf, ToldLife, ToldRun } from '../../../support/told-life.ts'
 
 const LAW = 'at most once'
 const CHAT = 'ws:chat:v1'
@@ -91,6 +91,26 @@ const LIES: readonly [string, (life: ToldLife) => void, string][] = [
     },
     'was said to be run by',
   ],
+  [
+    'two calls of a session under one id',
+    (life) => {
+      const session = life.session()
+      for (const token of ['r1/a', 'r1/a']) {
+        session.allow(callOf(token))
+        session.tell(session.intend(token), session.batch(token))
+      }
+    },
+    'Entry 5 of',
+  ],
+  [
+    'a call with an id under the id of one without',
+    (life) => {
+      const session = life.session()
+      session.allow({ ToolCall: { call_id: 'call call', name: 'pay', arguments: '{}' } })
+      session.delegate('call', { id: life.id(), scope: 'mcp:call:v1' })
+    },
+    'is of a call "call call", as entry 1 was',
+  ],
 ]
 
 test.each(LIES)('%s is found', async (_, tell, reason) => {
@@ -109,5 +129,18 @@ test('the same id under two scopes is two ids', async () => {
   call.end()
   session.finish(call)
   session.end()
+  expect(await life.ended()).toEqual({})
+})
+
+test('a model may use the id of a call in each of its replies', async () => {
+  const life = new ToldLife()
+  const run = life.chat('r1')
+  for (const token of ['r1/a', 'r1/b']) {
+    const call = { ToolCall: { call_id: 'the same', name: 'pay', arguments: JSON.stringify({ token }) } }
+    run.infer(call)
+    const receipt = run.dispatch(call)
+    life.effect(token)
+    run.tell(receipt, ...run.batchOf([{ ...observationOf(token), call_id: 'the same' }]))
+  }
   expect(await life.ended()).toEqual({})
 })
