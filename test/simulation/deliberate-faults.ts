@@ -444,6 +444,31 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
     caughtBy: ['every call is accounted for'],
   },
   {
+    name: 'the answer to a request is recorded behind the receipt of its call',
+    edits: [
+      {
+        file: 'tools/http/exchange.js',
+        find: 'await effects.record({ NetworkRequestFinished: { request_id, status, ...hashes, response_bytes, error: null } });',
+        replace: `const later = async () => {
+            for (let turns = 0; turns < 200; turns += 1) await null;
+            await effects.record({ NetworkRequestFinished: { request_id, status, ...hashes, response_bytes, error: null } });
+        };
+        later().catch(() => undefined);`,
+      },
+      {
+        file: 'dispatch/effect-journal.js',
+        find: "return ended ? 'the call has ended' : pending.has(id)",
+        replace: 'return pending.has(id)',
+      },
+      {
+        file: 'dispatch/effect-journal.js',
+        find: 'return !failed && pending.size === 0 && writing === 0;',
+        replace: 'return true;',
+      },
+    ],
+    caughtBy: ['every call is accounted for'],
+  },
+  {
     name: 'a session uses an id of a call again',
     edits: [
       { file: CALLS, find: 'if (state.seen.has(call_id))', replace: 'if (false)' },
