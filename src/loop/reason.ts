@@ -3,7 +3,7 @@
  * here. A reply that is cut, empty or refused proposes nothing and ends the run with its reason.
  */
 import { inputTokensOf } from '../budget/index.ts'
-import { digestOfCanonical, isFault } from '../core/index.ts'
+import { digestOfCanonical, Fault, isFault } from '../core/index.ts'
 import type { ProposedAction } from '../events/index.ts'
 import type { Conversation, InferenceOptions, Message, ToolChoice } from '../providers/index.ts'
 import { fitContext } from './context.ts'
@@ -51,6 +51,9 @@ async function infer(run: Run, signal: AbortSignal): Promise<Inferred | Finished
     await run.recorder.commit() // `begin` below syncs the root's journal, and this is another
     signal.throwIfAborted() // before tokens are held: between that and `begin` nothing may come, or nobody gives them back
   }
+  // after a machine has slept, the clock may say so before the timer of the run does
+  if (run.world.clock.monotonicMs() >= run.deadlineMs)
+    throw new Fault('RUN_TIMEOUT', { message: 'Cannot ask the model: the run has no time left' })
   let reservation: ReturnType<Run['budget']['reserve']>
   try {
     reservation = run.budget.reserve({

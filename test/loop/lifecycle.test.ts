@@ -9,6 +9,7 @@ import { attached } from '../support/budget.ts'
 import { allowAll, gateOf } from '../support/gates.ts'
 import { MemoryLog } from '../support/memory-log.ts'
 import { callOf, type ModelForTest, modelOf, type Reply } from '../support/scripted-model.ts'
+import { testWorld } from '../support/test-world.ts'
 import { type CountedTool, toolOf } from '../support/tools.ts'
 
 const world = nodeWorld()
@@ -362,6 +363,23 @@ describe('the ends of a run', () => {
     expect(await run()).toMatchObject({ termination_reason: 'Timeout', iterations: 0 })
     expect(log.all('BudgetReservationFinished')).toMatchObject([{ outcome: 'unknown' }])
     expect(log.kinds().at(-1)).toBe('Terminated')
+  })
+
+  test('a run whose time passed while its machine slept asks the model nothing more, though its timer is still to come', async () => {
+    const sleepy = testWorld()
+    const gate = gateOf(() => {
+      sleepy.advance(60_000)
+      return deny('no')
+    })
+    const { log, provider, run } = trialOf([callOf('a', 'look'), { content: 'done' }], {
+      world: sleepy,
+      gate,
+      limits: { timeout: { secs: 60, nanos: 0 } },
+    })
+    expect(await run()).toMatchObject({ termination_reason: 'Timeout', output: '' })
+    expect(provider.asked).toHaveLength(1)
+    expect(log.all('BudgetReservationStarted')).toHaveLength(1)
+    expect(log.all('PolicyEvaluated')).toMatchObject([{ denied_count: 1 }])
   })
 
   test('a worker that outlives its cancelled run adds nothing behind the terminal record', async () => {

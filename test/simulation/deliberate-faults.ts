@@ -527,6 +527,18 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
     from: 14,
   },
   {
+    name: 'a run that woke up late asks the model once more',
+    edits: [
+      {
+        file: 'loop/reason.js',
+        find: 'if (run.world.clock.monotonicMs() >= run.deadlineMs)',
+        replace: 'if (false)',
+      },
+    ],
+    caughtBy: ['limits are kept'],
+    from: 1452,
+  },
+  {
     name: 'an approval lapses later than its client was told',
     edits: [
       {
