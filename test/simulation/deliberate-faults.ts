@@ -694,6 +694,28 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
     caughtBy: ['intent before effect'],
     from: 61_037,
   },
+  {
+    name: 'a call with an id runs with other arguments than it was asked for with',
+    edits: [
+      {
+        file: IDENTIFIED,
+        find: 'arguments: JSON.parse(text)',
+        replace: 'arguments: JSON.parse(text.replace(/"token":"([^"]+)"/, \'"token":"$1x"\'))',
+      },
+    ],
+    caughtBy: ['every call is accounted for'],
+  },
+  {
+    name: 'a session links the run of a call as that of another one',
+    edits: [
+      {
+        file: IDENTIFIED,
+        find: 'linkRun(state, owner, errand.action, signal)',
+        replace: "linkRun(state, owner, { ToolCall: { ...errand.action.ToolCall, arguments: '{}' } }, signal)",
+      },
+    ],
+    caughtBy: ['evidence verifies'],
+  },
   // law 6 and 7: success includes its audit, and evidence is kept
   {
     name: 'the chain of a journal forks',

@@ -159,6 +159,9 @@ export class ToldLife {
     twist: EffectTwist = {},
   ): void {
     const { args = { token }, tool = 'pay', late = false, sent } = twist
+    const request = token.split('/')[0] ?? token
+    if (!this.seen.some((seen) => seen.kind === 'Asked' && seen.request === request))
+      this.see({ kind: 'Asked', client: 'c1', surface: 'mcp', id: null, request, token })
     const effect = this.number()
     this.see({ kind: 'EffectBegan', life: 1, effect, tool, token, args, ...(sent === undefined ? {} : { sent }) })
     this.see({ kind: 'EffectHappened', effect })
@@ -486,7 +489,7 @@ export class ToldRun {
     return [dispatched, batch, { kind: 'ObservationsCollected', iteration, observation_count: count }]
   }
 
-  /** The durable intent of a child's run, and the child, which has not started. */
+  /** The durable intent of a child's run, and the child, which has not started. A `call` is that of the token "r1/a". */
   delegate(
     child: 'reviewer' | 'reader' | 'call',
     invocation?: Origin['invocation'],
@@ -496,7 +499,7 @@ export class ToldRun {
       ...{
         run_key: this.runId,
         call_id: `call ${child}`,
-        call_fingerprint: digest(delegationTo(child)),
+        call_fingerprint: digest(child === 'call' ? callOf('r1/a') : delegationTo(child)),
         target: child,
       },
       ...{ system_prompt_hash: hexHash(child), message_hash: hexHash(child) },

@@ -23,7 +23,7 @@ export function lawsOf(scenario: Scenario): readonly Law[] {
     intentBeforeEffect(reader, scenario),
     atMostOnce(reader),
     stopAfterUncertainty(reader, scenario),
-    everyCallIsAccountedFor(reader),
+    everyCallIsAccountedFor(reader, scenario),
     limitsAreKept(reader),
     approvalsAreSpentOnce(reader, scenario),
     unknownIsNoSuccess(reader, scenario),

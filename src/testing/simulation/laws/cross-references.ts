@@ -1,9 +1,9 @@
-/** What one record says of another: digests of what stands elsewhere in the same journal. */
+/** What one record says of another: digests of what stands elsewhere, in the same journal or in that of a run that was begun. */
 import { createHash } from 'node:crypto'
 import type { Observation } from '../../../events/index.ts'
 import type { ReadJournal } from './journal-reader.ts'
 import { canonicalText } from './plain-json.ts'
-import { textAt } from './run-facts.ts'
+import { asksModel, textAt } from './run-facts.ts'
 
 /**
  * Why a receipt is of another result than the batch holds, or a delegation of another task than was allowed; null where both
@@ -43,6 +43,26 @@ export function whyMisquoted({ name, entries }: ReadJournal): string | null {
         break
       }
       default:
+    }
+  }
+  return null
+}
+
+/**
+ * Why the run of a tool client's call makes another call than the session says that it began it for; null where all agree. A run
+ * that a model drives was begun with a task, and makes calls of its own.
+ */
+export function whyOtherCall(journals: ReadonlyMap<string, ReadJournal>): string | null {
+  for (const { name, entries } of journals.values()) {
+    for (const { sequence, event } of entries) {
+      if (event.kind !== 'DelegationStarted') continue
+      const run = journals.get(event.audit.run_id)
+      if (run === undefined || asksModel(run)) continue
+      const other = run.entries.find(
+        (made) => made.event.kind === 'ToolDispatchStarted' && made.event.call_fingerprint !== event.call_fingerprint,
+      )
+      if (other !== undefined)
+        return `entry ${sequence} of ${name} begins a run for one call, and entry ${other.sequence} of ${run.name} makes another`
     }
   }
   return null

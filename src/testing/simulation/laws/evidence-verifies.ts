@@ -5,7 +5,7 @@
 import { messageOf } from '../../../core/index.ts'
 import { type PublicKey, type RunId, recoveryReport, verifyPrefixBytes } from '../../../journal/index.ts'
 import { nodeWorld } from '../../../world/index.ts'
-import { whyMisquoted } from './cross-references.ts'
+import { whyMisquoted, whyOtherCall } from './cross-references.ts'
 import { type Evidence, type EvidenceReader, GOVERNED } from './evidence.ts'
 import { isJournalName, type ReadJournal } from './journal-reader.ts'
 import type { Law, Life } from './law.ts'
@@ -18,7 +18,7 @@ export function evidenceVerifies(reader: EvidenceReader): Law {
     watch: (seen, disk) => (seen.kind === 'Crashed' || seen.kind === 'Closed' ? whyWrong(reader.at(seen, disk)) : null),
     settle: async (life) => {
       const evidence = reader.at(life.seen, life.disk)
-      const wrong = whyWrong(evidence) ?? whyWrongKey(life, evidence)
+      const wrong = whyWrong(evidence) ?? whyOtherCall(evidence.journals) ?? whyWrongKey(life, evidence)
       if (wrong !== null) return wrong
       if (evidence.key === null) return null
       const key = believing(evidence.key.publicHex)

@@ -25,6 +25,8 @@ export type Seen =
       readonly id: string | null
       readonly request: string
       readonly token: string | null
+      /** What a tool client asks for. */
+      readonly call?: AskedCall
     }
   /** A chat client asked about a message that somebody sent under this id. */
   | { readonly kind: 'AskedAbout'; readonly id: string }
@@ -100,6 +102,11 @@ export type Seen =
     }
   /** Something that no World and no client can cause was reported or thrown: a Bug, an unhandled rejection. */
   | { readonly kind: 'Broke'; readonly life: number; readonly what: string }
+
+export interface AskedCall {
+  readonly tool: string
+  readonly args: JsonObject
+}
 
 export type Surface = 'chat' | 'mcp' | 'identified'
 

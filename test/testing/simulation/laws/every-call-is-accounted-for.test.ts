@@ -403,3 +403,37 @@ test.each(HONEST)('%s is in order', async (_, tell) => {
   tell(life)
   expect((await life.ended())[LAW]).toBeUndefined()
 })
+
+/** A tool client asks for one call, and another one begins, or is sent. */
+function asking(begins: Partial<{ tool: string; token: string; args: JsonObject; kind: 'CallSent' | 'EffectBegan' }>) {
+  const life = new ToldLife()
+  const call = { tool: 'pay', args: { token: 'c0', amount: 1 } }
+  life.see({ kind: 'Asked', client: 'c1', surface: 'mcp', id: null, request: 'c0', token: 'c0', call })
+  const { kind = 'EffectBegan', ...twist } = begins
+  const made = { life: 1, tool: 'pay', token: 'c0', args: call.args, ...twist }
+  life.see(kind === 'CallSent' ? { kind, sent: 1, ...made } : { kind, effect: 1, ...made })
+  return life.complaints.get(LAW)
+}
+
+test.each<[string, Parameters<typeof asking>[0], string]>([
+  [
+    'an effect with a token that nobody asked for',
+    { token: 'c0x' },
+    'with the token "c0x" begins, and nobody asked for it',
+  ],
+  ['another tool', { tool: 'wire' }, 'asked for as pay {"amount":1,"token":"c0"}, and begins as wire'],
+  ['other arguments', { args: { token: 'c0', amount: 5 } }, 'and begins as pay {"amount":5,"token":"c0"}'],
+  ['an argument that is left out', { args: { token: 'c0' } }, 'and begins as pay {"token":"c0"}'],
+  ['a call that is sent otherwise', { kind: 'CallSent', args: { token: 'c0', amount: 5 } }, 'begins as pay'],
+])('%s is found', (_what, begins, reason) => {
+  expect(asking(begins)).toContain(reason)
+})
+
+test('the call that was asked for, with what the runtime adds to it, breaks no law; nor does what a model makes of a chat', () => {
+  expect(asking({})).toBeUndefined()
+  expect(asking({ args: { token: 'c0', amount: 1, currency: 'added' } })).toBeUndefined()
+  const life = new ToldLife()
+  life.chat('r1')
+  life.see({ kind: 'EffectBegan', life: 1, effect: 1, tool: 'pay', token: 'r1/a', args: { token: 'r1/a' } })
+  expect(life.complaints.get(LAW)).toBeUndefined()
+})

@@ -161,3 +161,17 @@ test('a torn tail, a journal of nothing but a torn line and an empty one are no 
   for (const text of ['', '{"payload":']) life.disk.put(`governed/${life.id()}.${life.id()}.jsonl`, text)
   expect(await life.ended()).toEqual({})
 })
+
+test('a run that makes another call than the one that its session began it for is found', async () => {
+  const madeFor = async (token: string): Promise<string | undefined> => {
+    const life = new ToldLife()
+    const run = life.session().delegate('call', { id: life.id(), scope: 'mcp:call:v1' })
+    run.claim('identified')
+    run.start()
+    run.allow(callOf(token))
+    run.intend(token)
+    return (await life.ended())['evidence verifies']
+  }
+  expect(await madeFor('r1/b')).toMatch(/begins a run for one call, and entry 2 of .* makes another/)
+  expect(await madeFor('r1/a')).toBeUndefined()
+})
