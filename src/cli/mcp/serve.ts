@@ -5,8 +5,8 @@
  * The client ends it by closing its end, which lets running calls finish; a signal interrupts them. Either way the end of the
  * session is recorded before the process leaves: 0 after a clean end, and what the fault says after another one.
  */
-import { Connection, serveStream, ToolBroker } from '../../broker/index.ts'
-import { CODES, digest, Fault, isFault, messageOf, newId, VERSION } from '../../core/index.ts'
+import { serveStdio } from '../../broker/index.ts'
+import { CODES, Fault, isFault, messageOf } from '../../core/index.ts'
 import type { ApprovalQueue } from '../../policy/index.ts'
 import { openToolSession, openUpstreams, type ToolSession } from '../../runtime/index.ts'
 import { type Log, stderrLog } from '../../server/index.ts'
@@ -77,9 +77,6 @@ export async function serveMcp(cli: Cli, options: ServeOptions & CommonOptions):
   }
 }
 
-/** Whoever may start this process is one caller, however often they do. */
-const CALLER = digest(['mcp', 'stdio'])
-
 interface Serving {
   readonly session: ToolSession
   readonly held: ApprovalQueue | null
@@ -88,23 +85,18 @@ interface Serving {
 }
 
 async function served(cli: Cli, { session, held, log, json }: Serving, signal: AbortSignal): Promise<unknown> {
-  const { world, console } = cli
   await using _ = session // however this is left, its end is recorded
-  const connection = new Connection(newId('run', world.random))
-  const broker = new ToolBroker({
-    clock: world.clock,
-    session,
-    connection,
-    sessionId: session.audit.run_id,
-    version: VERSION,
-    held,
-    identified: { call: (id, call, inner, given) => session.callOnce(call, { id, caller: CALLER }, inner, given) },
-    report: (what, error) => log.write('warn', what, { problem: messageOf(error) }),
-  })
-  await broker.open()
-  tell(cli, session, json)
-  await serveStream(connection, console.wire(), signal)
-  return await broker.end()
+  return await serveStdio(
+    {
+      world: cli.world,
+      session,
+      held,
+      report: (what, error) => log.write('warn', what, { problem: messageOf(error) }),
+      ready: () => tell(cli, session, json),
+    },
+    cli.console.wire(),
+    signal,
+  )
 }
 
 function tell({ console }: Cli, { target, audit, definitions }: ToolSession, json: boolean): void {
