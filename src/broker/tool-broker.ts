@@ -170,11 +170,16 @@ export class ToolBroker {
     if (before > 0) progress.say(`waiting for ${before} earlier ${before === 1 ? 'call' : 'calls'}`)
     const leave = this.#line.enter(() => progress.say('running'))
     try {
-      const result =
-        asked.invocation === null || identified === null
-          ? this.#shown(await session.call(call, signal, options), presented)
-          : this.#shownOnce(await identified.call(asked.invocation, call, signal, options), presented)
-      return session.definitions.some(({ name }) => name === asked.name) ? result : await this.#unknownTool(asked.name)
+      const hasTool = session.definitions.some(({ name }) => name === asked.name)
+      if (asked.invocation === null || identified === null) {
+        const observation = await session.call(call, signal, options)
+        return hasTool ? this.#shown(observation, presented) : await this.#unknownTool(asked.name)
+      }
+      const outcome = await identified.call(asked.invocation, call, signal, options)
+      // a session that had the tool may have made the call: then "nothing was executed" would be untrue
+      return hasTool || !neverPrepared(outcome)
+        ? this.#shownOnce(outcome, presented)
+        : await this.#unknownTool(asked.name)
     } finally {
       leave()
     }
@@ -211,6 +216,10 @@ export class ToolBroker {
       'ended',
     )
   }
+}
+
+function neverPrepared(outcome: IdentifiedOutcome): boolean {
+  return outcome.kind === 'Recorded' && outcome.observation.metadata?.denied_by === 'preparation'
 }
 
 const NOT_KNOWN_WHY = 'Whether the call took effect is not known. A person finds what happened in its journal'

@@ -53,6 +53,26 @@ describe('a call with an id of its caller', () => {
     expect(count.ran).toHaveLength(1)
   })
 
+  test('gives what was recorded also in a session that does not have its tool, and is unknown there under a fresh id', async () => {
+    const meta = { 'symbi/invocationId': freshId() }
+    await using broker = await brokered({ tools: [counter()], project })
+    await broker.raw.greet()
+    const first = await say(broker, 1, { a: 1 }, meta)
+    await using later = await brokered({ tools: [recordedTool('other')], project })
+    await later.raw.greet()
+    const again = await say(later, 1, { a: 1 }, meta)
+    expect([textOf(again), again._meta]).toEqual([textOf(first), { ...first._meta, 'symbi/replayed': true }])
+    for (const asked of [1, 2]) {
+      const unknown = await say(
+        later,
+        1 + asked,
+        { a: 2 },
+        { 'symbi/invocationId': '00000000-0000-4000-8000-00000000fade' },
+      )
+      expect(unknown.structuredContent).toMatchObject({ code: 'TOOL_UNKNOWN' })
+    }
+  })
+
   test('is refused under the same id with other arguments, and to another caller', async () => {
     const count = counter()
     const meta = { 'symbi/invocationId': freshId() }

@@ -42,6 +42,10 @@ export function unknownIsNoSuccess(reader: EvidenceReader, { clockGoesBack }: Pi
       return reason === null ? null : `${what}, and ${reason}`
     }
     if (id === null) return null
+    const begun =
+      surface === 'identified' ? byToken.get(seen.kind === 'Told' ? (seen.token ?? '') : seen.request) : undefined
+    const refused = begun === undefined ? null : whySomethingDone(answer)
+    if (refused !== null) return `A client was told of the request ${id} that nothing was executed, and ${refused}`
     const changed = whyChanged(finals, surface, id, answer, evidence)
     if (changed !== null || answer.kind !== 'Done') return changed
     const toldTo = evidence.forgotten.get(claimKey(SCOPE_OF[surface] ?? surface, id))
@@ -135,14 +139,20 @@ function worded(answer: ClientAnswer): string {
 }
 
 /** Codes of a call of which nothing was executed. */
-const NOTHING_DONE = new Set<SaidCode>(['POLICY_DENIED', 'CALL_INVALID'])
+const NOTHING_DONE = new Set<SaidCode>(['POLICY_DENIED', 'CALL_INVALID', 'TOOL_UNKNOWN'])
 
 /** Who is told that nothing was executed can rely on it. */
 function whyRefused(answer: ClientAnswer, effect: Effect | undefined): string | null {
-  if (effect === undefined || !('code' in answer)) return null
-  const { code } = answer
-  if (NOTHING_DONE.has(code)) return `the code is ${code}, and its effect had begun`
-  return code === 'CALL_NOT_DONE' && effect.answer !== 'not done' ? `its tool said ${effect.answer}` : null
+  if (effect === undefined) return null
+  const said = whySomethingDone(answer)
+  if (said !== null || !('code' in answer)) return said
+  return answer.code === 'CALL_NOT_DONE' && effect.answer !== 'not done' ? `its tool said ${effect.answer}` : null
+}
+
+/** Of a call whose effect had begun; in an earlier process and by another session, when it came with an id. */
+function whySomethingDone(answer: ClientAnswer): string | null {
+  if (!('code' in answer) || !NOTHING_DONE.has(answer.code)) return null
+  return `the code is ${answer.code}, and its effect had begun`
 }
 
 /** A call without an id is done when its session's journal holds its receipt, and with it this very text. */

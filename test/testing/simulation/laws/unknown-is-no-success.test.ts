@@ -318,6 +318,15 @@ const LIES: readonly [string, (life: ToldLife) => void, string][] = [
   ],
   ['a done call whose effect never began', (life) => life.told('mcp', 'r1/a', done('did')), 'its effect never began'],
   [
+    'a call with an id of which nothing was executed, in the end, and its effect began',
+    (life) => {
+      const run = identifiedCall(life, 'done')
+      const answer = { kind: 'Refused', code: 'TOOL_UNKNOWN' } as const
+      life.see({ kind: 'Settled', surface: 'identified', id: run.id, request: 'r1/a', answer })
+    },
+    'that nothing was executed, and the code is TOOL_UNKNOWN, and its effect had begun',
+  ],
+  [
     'a refused call without an id whose effect began',
     (life) => {
       sessionCall(life, 'r1/a')
