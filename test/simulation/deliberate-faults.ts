@@ -35,6 +35,8 @@ const CALLS = 'session/calls.js'
 const CHILD = 'delegation/child-run.js'
 const IDENTIFIED = 'session/identified-call.js'
 const UPSTREAM = 'upstream/upstream.js'
+/** Shown only by clients that start processes of their own. */
+const STDIO = 'broker/stdio-door.js'
 
 const SYNC = 'await this.#file.syncData();'
 const WRITE = 'await this.#file.append(lines.length === 1 ? lines[0] : Buffer.concat(lines));'
@@ -202,6 +204,29 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
     ],
     caughtBy: ['at most once', 'unknown is no success'],
   },
+  {
+    name: 'a call over standard input has its id for this once',
+    edits: [
+      {
+        file: STDIO,
+        find: 'session.callOnce(call, { id, caller: CALLER }, inner, given)',
+        replace: "session.callOnce(call, { id: newId('invocation', world.random), caller: CALLER }, inner, given)",
+      },
+    ],
+    caughtBy: ['at most once', 'unknown is no success'],
+  },
+  {
+    name: 'each process on standard input is a caller of its own',
+    edits: [
+      {
+        file: STDIO,
+        find: 'session.callOnce(call, { id, caller: CALLER }, inner, given)',
+        replace: "session.callOnce(call, { id, caller: digest(['mcp', 'stdio', session.audit.run_id]) }, inner, given)",
+      },
+    ],
+    caughtBy: ['claims answer the evidence'],
+  },
+
   // law 3: unknown never becomes success
   {
     name: 'a tool that threw has answered',
@@ -940,6 +965,17 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
     caughtBy: ['nothing is held'],
   },
   // the runtime stays up
+  {
+    name: 'a process on standard input stays when its client has closed its end',
+    edits: [
+      {
+        file: 'broker/stream.js',
+        find: 'await unlessAborted(connection.idle(), signal);',
+        replace: 'await unlessAborted(new Promise(() => undefined), signal);',
+      },
+    ],
+    caughtBy: ['the runtime stays up'],
+  },
   {
     name: 'a journal that failed breaks the process',
     edits: [

@@ -71,6 +71,9 @@ function whyWrong(
   }
   if (answer.kind === 'Done') return whyNotDone(surface, id, answer.content, evidence)
   if ('code' in answer && answer.code === 'INVOCATION_IN_PROGRESS') return 'everything is quiet'
+  // a chat's id may have been claimed with another content
+  if (surface === 'identified' && 'code' in answer && answer.code === 'INVOCATION_CONFLICT')
+    return 'it was sent by the same caller, with the same content'
   if (answer.kind === 'Unknown' && answer.code === 'INVOCATION_UNRESOLVED') return whyResolved(surface, id, evidence)
   if (answer.kind === 'Failed' && answer.code === 'LOOP_ERROR') return whyNotOver(surface, id, evidence)
   return null

@@ -24,15 +24,21 @@ export function policyIsObeyed(
   let now = 0
   /** When the last process was gone: the next one may have read its policies since. */
   let lifeBegan = 0
+  /**
+   * The same for each process that a client started for itself. It neither ends with the one that serves nor takes its place: what
+   * it has read of policies it keeps while that one comes and goes, and the other way round.
+   */
+  const ownLives = new Map<number, number>()
   const inForceFrom = (from: number): readonly Written[] => {
     const first = written.findLastIndex(({ at }) => at <= from)
     return written.slice(Math.max(0, first))
   }
-  const isAllowed = ({ tool, token, args }: Extract<Seen, { kind: 'EffectBegan' }>): boolean => {
+  const isAllowed = ({ life, tool, token, args }: Extract<Seen, { kind: 'EffectBegan' }>): boolean => {
     const proposed = asked.get(token) ?? asked.get(token.replace(/\/\d+\/\d+$/, '')) ?? 0
-    const looked = mayReadStale === true ? lifeBegan : Math.max(proposed, lifeBegan)
+    const began = ownLives.get(life) ?? lifeBegan
+    const looked = mayReadStale === true ? began : Math.max(proposed, began)
     return inForceFrom(looked).some((each) => {
-      const judges = each.usable ? [each] : inForceFrom(lifeBegan).filter(({ usable, at }) => usable && at < each.at)
+      const judges = each.usable ? [each] : inForceFrom(began).filter(({ usable, at }) => usable && at < each.at)
       return judges.some(({ policies }) => allows(tool, args, policies))
     })
   }
@@ -51,10 +57,13 @@ export function policyIsObeyed(
         case 'InferenceBegan':
           asked.set(seen.subject, now)
           return null
+        case 'Started':
+          ownLives.set(seen.life, now)
+          return null
         case 'Crashed':
         case 'Closed':
         case 'BootFailed':
-          lifeBegan = now
+          if (!ownLives.has(seen.life)) lifeBegan = now
           return null
         case 'EffectBegan':
           return isAllowed(seen)

@@ -7,6 +7,8 @@ import type { Code, JsonObject } from '../../../core/index.ts'
 
 export type Seen =
   | { readonly kind: 'Booted'; readonly life: number }
+  /** A client started a process for itself, beside the one that serves. It is never `Booted`, and decides nothing for others. */
+  | { readonly kind: 'Started'; readonly life: number }
   /** Of one process: `kill` keeps what was written, `power` only what was synced and some of the rest. */
   | { readonly kind: 'Crashed'; readonly life: number; readonly how: 'kill' | 'power' }
   /** The process ended by itself, cleanly; `held` is what it had not let go, by name and number. */

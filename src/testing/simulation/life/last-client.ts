@@ -1,30 +1,50 @@
-/** The last client of a life, who asks about everything that was ever asked. */
+/** The last client of a life, who asks about everything that was ever asked, each time through the door that it was asked at. */
 import type { ClientAnswer } from '../laws/seen.ts'
 import { ChatClient } from './chat-client.ts'
+import { HttpLine } from './http-line.ts'
 import type { Shore } from './shore.ts'
+import { StdioLine } from './stdio-line.ts'
 import { callOf, ToolClient } from './tool-client.ts'
+
+const NAME = 'the last one'
+
+/** What is asked about, and who had asked: ids of one caller are nothing for another. */
+export interface AskedBefore {
+  readonly surface: 'chat' | 'identified'
+  readonly label: string
+  readonly caller: string | null
+}
 
 export class LastClient {
   readonly #shore: Shore
   readonly #chat: ChatClient
+  readonly #own: StdioLine
   #tools: ToolClient
 
   constructor(shore: Shore) {
     this.#shore = shore
-    this.#chat = new ChatClient(shore, 'the last one')
-    this.#tools = new ToolClient(shore, 'the last one')
+    this.#chat = new ChatClient(shore, NAME)
+    this.#own = new StdioLine(shore, NAME)
+    this.#tools = this.#overHttp()
   }
 
-  async answerAbout(surface: 'chat' | 'identified', id: string, label: string): Promise<ClientAnswer | null> {
+  async answerAbout(id: string, { surface, label, caller }: AskedBefore): Promise<ClientAnswer | null> {
     if (surface === 'chat') return await this.#chat.inspect(label, id)
     for (;;) {
-      const answer = await this.#tools.make(callOf(this.#shore.seed, label, label), id, label)
+      const client = caller === null ? this.#tools : new ToolClient(this.#shore, NAME, this.#own)
+      const answer = await client.make(callOf(this.#shore.seed, label, label), id, label)
       if (answer?.kind !== 'Refused' || answer.code !== 'TOOL_SESSION_CLOSED') return answer
-      this.#tools = new ToolClient(this.#shore, 'the last one') // a call before it ended the session
+      this.#tools = this.#overHttp() // a call before it ended the session
     }
   }
 
-  leave(): void {
+  /** Throws when its own process does not end with its client, though nothing keeps it from that. */
+  async leave(): Promise<void> {
     this.#chat.hangUp()
+    if (!(await this.#own.leave())) throw new Error('the process that the last client had started did not end with it')
+  }
+
+  #overHttp(): ToolClient {
+    return new ToolClient(this.#shore, NAME, new HttpLine(this.#shore, NAME))
   }
 }

@@ -6,19 +6,25 @@ import { neverStopped, nodeWorld } from '../../../world/index.ts'
 import { chanceOf } from '../chance.ts'
 import { lawsOf } from '../laws/all.ts'
 import type { Violation } from '../laws/law.ts'
+import type { SimDisk } from '../machine/disk.ts'
 import { Machine } from '../machine/machine.ts'
+import type { Outside } from '../machine/sim-net.ts'
 import { ChatClient } from './chat-client.ts'
+import { ClientProcesses } from './client-processes.ts'
 import { FOREIGN_SERVER, FOREIGN_TOOL, FOREIGN_URL, ForeignServer, hasForeignServer } from './foreign-server.ts'
-import { LastClient } from './last-client.ts'
+import { HttpLine } from './http-line.ts'
+import { type AskedBefore, LastClient } from './last-client.ts'
 import { Model } from './model.ts'
 import { Observer } from './observer.ts'
 import { watchOver } from './operator.ts'
 import { Effects } from './outside.ts'
-import type { ChatStep, Plan, PlannedEvent, ToolStep } from './plan.ts'
+import type { ChatStep, Plan, PlannedEvent, ProcessEnd, ToolStep } from './plan.ts'
 import { allows, areNone, isUsable, permits, writePolicies } from './policies.ts'
 import { Processes } from './processes.ts'
+import type { ForeignAndOwn } from './program.ts'
 import { BANK_ADDRESS, layOut, needsApproval, OTHER_TOKEN, PROJECT } from './scenario.ts'
-import type { Shore } from './shore.ts'
+import type { OwnProcess, Shore } from './shore.ts'
+import { StdioLine } from './stdio-line.ts'
 import { ToolClient } from './tool-client.ts'
 
 export interface LivedLife {
@@ -35,7 +41,8 @@ export interface LivedLife {
    * How often each thing happened that a life need not meet. `holes`: files that a loss of power left with sectors never written;
    * `policies`: how often somebody wrote others; `breaks`: connections that broke; `requests`: HTTP requests that reached the other
    * side; `foreign effects`: what calls of a foreign server did; `refused changes`: how often a process refused a foreign tool
-   * because it looked like another.
+   * because it looked like another; `stdio processes`: those that a tool client started for itself and that served it; `stdio kills`:
+   * how many of these were killed meanwhile, with or without the machine.
    */
   readonly met: Readonly<Record<string, number>>
 }
@@ -100,6 +107,7 @@ async function warmUp(): Promise<void> {
     { kind: 'chat', client: 0, step: { do: 'await' } },
     { kind: 'tools', client: 0, step: { do: 'list' } },
     { kind: 'tools', client: 0, step: { do: 'call', call: 0, identified: true, wait: true } },
+    { kind: 'stdio', step: { do: 'call', call: 1, identified: true, wait: true } },
   ]
   const latestMs = real.monotonicMs() + WARMING_MS
   let before = ''
@@ -119,7 +127,8 @@ async function warmUp(): Promise<void> {
 }
 
 function asks(event: PlannedEvent): boolean {
-  return (event.kind === 'chat' && event.step.do === 'send') || (event.kind === 'tools' && event.step.do === 'call')
+  if (event.kind === 'chat') return event.step.do === 'send'
+  return (event.kind === 'tools' || event.kind === 'stdio') && event.step.do === 'call'
 }
 
 const SAME_FOR_ALL = 10
@@ -133,8 +142,12 @@ class LifeRun {
   readonly #machine: Machine
   readonly #observer: Observer
   readonly #processes: Processes
-  readonly #due: (PlannedEvent & { readonly at: number })[]
+  readonly #children: ClientProcesses
+  /** What happens before the step of the machine with this number, in order. */
+  #due: { readonly at: number; readonly happen: () => void }[]
   readonly #foreign: ForeignServer
+  /** The client that starts processes of its own, where there is one. */
+  #own: StdioLine | null = null
   #over = false
 
   constructor(plan: Plan) {
@@ -144,6 +157,7 @@ class LifeRun {
     const machine = new Machine(seed, troubles)
     this.#machine = machine
     const { turns } = machine
+    const mayTakeLong = troubles.some(({ how }) => how === 'slow') || events.some(({ kind }) => kind === 'suspend')
     const laws = lawsOf({
       project: PROJECT,
       allows,
@@ -153,7 +167,10 @@ class LifeRun {
       clockGoesBack: events.some((event) => event.kind === 'wall' && event.ms < 0),
       needsApproval,
       requestOf: (token) => token.split('/')[0] ?? null,
-      bootMayFail: (code) => machine.disk.hasFailed && code.startsWith('STORAGE_'),
+      bootMayFail: (code) =>
+        (machine.disk.hasFailed && /^(?:STORAGE|AGENT|JOURNAL)_/.test(code)) ||
+        (code === 'STORAGE_UNSAFE' && secondNames(machine.disk).length > 0) ||
+        (code === 'JOURNAL_FAILED' && mayTakeLong), // nobody waits for a record for ever
     })
     const now = (): string => `${String(turns.taken).padStart(6)} ${turns.nowMs.toFixed(1).padStart(10)} ms`
     this.#observer = new Observer(laws, machine.disk, now)
@@ -161,25 +178,31 @@ class LifeRun {
     const model = new Model(seed, turns, this.#observer)
     this.#foreign = new ForeignServer(seed, turns, effects, machine.disk)
     const servers = hasForeignServer(seed) ? [FOREIGN_SERVER] : []
-    this.#processes = new Processes(
+    const tools: ForeignAndOwn = { effects, servers, hear: (news) => this.#foreign.hear(news) }
+    const outside: Outside = {
+      fetch: (owner, _url, body, signal) => model.fetch(owner, body, signal),
+      request: (owner, request, signal) =>
+        request.url === FOREIGN_URL
+          ? this.#foreign.request(owner, request, signal)
+          : effects.request(owner, request, signal),
+      resolve: (name) => [FOREIGN_URL.includes(name) ? '198.41.0.4' : BANK_ADDRESS],
+    }
+    this.#processes = new Processes(machine, this.#observer, tools, outside)
+    this.#children = new ClientProcesses({
       machine,
-      this.#observer,
-      { effects, servers, hear: (news) => this.#foreign.hear(news) },
-      {
-        fetch: (owner, _url, body, signal) => model.fetch(owner, body, signal),
-        request: (owner, request, signal) =>
-          request.url === FOREIGN_URL
-            ? this.#foreign.request(owner, request, signal)
-            : effects.request(owner, request, signal),
-        resolve: (name) => [FOREIGN_URL.includes(name) ? '198.41.0.4' : BANK_ADDRESS],
-      },
-    )
-    this.#due = events.flatMap((event) => ('at' in event ? [event] : [])).toSorted((left, right) => left.at - right.at)
+      observer: this.#observer,
+      tools,
+      outside,
+      chance: chanceOf(seed, 'pipes'),
+    })
+    this.#due = events
+      .flatMap((event) => ('at' in event ? [{ at: event.at, happen: () => this.#meet(event) }] : []))
+      .toSorted((left, right) => left.at - right.at)
     layOut(machine.disk)
     writePolicies(machine.disk, 'ordinary')
     // whoever waits for the last process to end would wait for ever, so then it does not fail
     machine.disk.onCut = () => {
-      if (!this.#over) this.#processes.crash('power')
+      if (!this.#over) this.#losePower()
     }
   }
 
@@ -190,14 +213,14 @@ class LifeRun {
   async run(): Promise<LivedLife> {
     this.#processes.boot()
     await this.#until(Promise.all(this.#clients()))
-    this.#due.length = 0
+    this.#due = []
     this.#over = true
-    await this.#until(this.#processes.end())
+    await this.#until(Promise.all([this.#processes.end(), this.#children.end()]))
     this.#machine.calm()
     this.#tidyUp()
     this.#processes.boot()
     await this.#until(this.#settle())
-    await this.#until(this.#processes.end())
+    await this.#until(Promise.all([this.#processes.end(), this.#children.end()]))
     if (chanceOf(this.#plan.seed, 'stranger').happens(STRANGERS)) await this.#meetStranger()
     await this.#observer.settle({ project: PROJECT, publicKey: this.#observer.publicKey })
     return {
@@ -206,7 +229,7 @@ class LifeRun {
       trace: this.#observer.trace,
       journals: this.#journals(),
       steps: this.#machine.turns.taken,
-      processes: this.#processes.count,
+      processes: this.#processes.count + this.#children.count,
       effects: this.#observer.seen.filter(({ kind }) => kind === 'EffectBegan').length,
       met: {
         holes: this.#machine.disk.holed,
@@ -216,6 +239,8 @@ class LifeRun {
         breaks: this.#machine.net.broken,
         requests: this.#observer.seen.filter((seen) => seen.kind === 'EffectBegan' && seen.tool === 'http_request')
           .length,
+        'stdio processes': this.#children.served,
+        'stdio kills': this.#children.killed,
       },
     }
   }
@@ -248,12 +273,11 @@ class LifeRun {
     return seen.filter((each) => each.kind === 'EffectHappened' && foreign.has(each.effect)).length
   }
 
-  /** A person does what the runtime asks for: a process that died while it made the signing key left the key a second name. */
+  /** A person does what the runtime asks for. */
   #tidyUp(): void {
-    const { disk } = this.#machine
-    for (const name of disk.visibleNames(GOVERNED).filter((each) => each.startsWith('.audit-signing.key.'))) {
+    for (const name of secondNames(this.#machine.disk)) {
       this.#observer.note(`a person removes ${name}`)
-      disk.remove(`${GOVERNED}/${name}`)
+      this.#machine.disk.remove(`${GOVERNED}/${name}`)
     }
   }
 
@@ -277,8 +301,7 @@ class LifeRun {
     )
     const lastStep = this.#machine.turns.taken + STEPS_MAX
     while (!isDone) {
-      while (this.#due[0] !== undefined && this.#due[0].at <= this.#machine.turns.taken)
-        this.#meet(this.#due.shift() as PlannedEvent)
+      while (this.#due[0] !== undefined && this.#due[0].at <= this.#machine.turns.taken) this.#due.shift()?.happen()
       const step = await this.#machine.turns.next()
       if (step === null || this.#machine.turns.taken > lastStep) {
         this.#observer.see({
@@ -301,6 +324,7 @@ class LifeRun {
     const { seed, events } = this.#plan
     const chats = new Map<number, ChatStep[]>()
     const tools = new Map<number, ToolStep[]>()
+    const own = events.flatMap((event) => (event.kind === 'stdio' ? [event.step] : []))
     for (const event of events) {
       if (event.kind === 'chat') chats.set(event.client, [...(chats.get(event.client) ?? []), event.step])
       if (event.kind === 'tools') tools.set(event.client, [...(tools.get(event.client) ?? []), event.step])
@@ -312,8 +336,44 @@ class LifeRun {
       this.#machine.turns.perform(starts.between(0, 300), null, 'a client begins', () => undefined).then(work)
     return [
       ...[...chats].map(([client, steps]) => later(() => new ChatClient(shore, `chat ${client}`).run(steps))),
-      ...[...tools].map(([client, steps]) => later(() => new ToolClient(shore, `tools ${client}`).run(steps))),
+      ...[...tools].map(([client, steps]) => later(() => this.#overHttp(shore, `tools ${client}`).run(steps))),
+      ...(own.length === 0 ? [] : [later(() => this.#runOwn(shore, own))]),
     ]
+  }
+
+  #overHttp(shore: Shore, name: string): ToolClient {
+    return new ToolClient(shore, name, new HttpLine(shore, name))
+  }
+
+  async #runOwn(shore: Shore, steps: readonly ToolStep[]): Promise<void> {
+    const line = new StdioLine(shore, 'stdio', (request, process) => this.#planEnds(request, process))
+    this.#own = line
+    await new ToolClient(shore, 'stdio', line).run(steps)
+    await line.leave() // the end of a client is the end of its streams
+    this.#own = null
+  }
+
+  /** What was planned for the process that is sent this request. */
+  #planEnds(request: number, process: OwnProcess): void {
+    for (const event of this.#plan.events) {
+      if (event.kind !== 'end' || event.request !== request) continue
+      const at = this.#machine.turns.taken + event.after
+      const happen = (): void => this.#end(process, event.how)
+      this.#due = [...this.#due, { at, happen }].toSorted((left, right) => left.at - right.at)
+    }
+  }
+
+  #end(process: OwnProcess, how: ProcessEnd): void {
+    if (how === 'stopped') process.stop()
+    else if (how === 'killed') process.kill()
+    else this.#own?.die()
+  }
+
+  /** Whoever is on the machine is gone. A client that was on it comes back with it. */
+  #losePower(): void {
+    this.#children.losePower()
+    this.#own?.lose()
+    this.#processes.crash('power')
   }
 
   #shore(): Shore {
@@ -324,6 +384,7 @@ class LifeRun {
       turns: this.#machine.turns,
       observer: this.#observer,
       connect: () => this.#machine.net.connect(),
+      start: () => this.#children.start(),
       isHeld: () => this.#machine.disk.visibleNames(HELD).length > 0,
       get over() {
         return run.#over
@@ -334,7 +395,8 @@ class LifeRun {
   #meet(event: PlannedEvent): void {
     switch (event.kind) {
       case 'crash':
-        this.#processes.crash(event.how)
+        if (event.how === 'power') this.#losePower()
+        else this.#processes.crash('kill')
         break
       case 'stop':
         this.#processes.stop(event.drainMs)
@@ -358,6 +420,8 @@ class LifeRun {
         break
       case 'chat':
       case 'tools':
+      case 'stdio':
+      case 'end':
       case 'disk':
         break
     }
@@ -365,22 +429,27 @@ class LifeRun {
 
   /** What a process without trouble answers about every id that was ever sent. */
   async #settle(): Promise<void> {
-    const asked = new Map<string, { readonly surface: 'chat' | 'identified'; readonly label: string }>()
+    const asked = new Map<string, AskedBefore>()
     for (const seen of this.#observer.seen) {
       if (seen.kind !== 'Asked' || seen.id === null || seen.surface === 'mcp' || asked.has(seen.id)) continue
-      asked.set(seen.id, { surface: seen.surface, label: seen.request })
+      asked.set(seen.id, { surface: seen.surface, label: seen.request, caller: seen.caller ?? null })
     }
     this.#over = false
     const shore = this.#shore()
     const operator = watchOver(shore)
     const last = new LastClient(shore)
-    for (const [id, { surface, label }] of asked) {
-      const answer = await last.answerAbout(surface, id, label)
-      if (answer === null) throw new Error(`nobody answered about ${label}`)
-      this.#observer.see({ kind: 'Settled', surface, id, request: label, answer })
+    for (const [id, before] of asked) {
+      const answer = await last.answerAbout(id, before)
+      if (answer === null) throw new Error(`nobody answered about ${before.label}`)
+      this.#observer.see({ kind: 'Settled', surface: before.surface, id, request: before.label, answer })
     }
-    last.leave()
+    await last.leave()
     this.#over = true
     await operator
   }
+}
+
+/** A process that died while it made the signing key left the key a second name, and nobody uses it until that one is removed. */
+function secondNames(disk: SimDisk): readonly string[] {
+  return disk.visibleNames(GOVERNED).filter((name) => name.startsWith('.audit-signing.key.'))
 }

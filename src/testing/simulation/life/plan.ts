@@ -17,6 +17,14 @@ export interface Plan {
 export type PlannedEvent =
   | { readonly kind: 'chat'; readonly client: number; readonly step: ChatStep }
   | { readonly kind: 'tools'; readonly client: number; readonly step: ToolStep }
+  /** Of a tool client that starts processes of its own. */
+  | { readonly kind: 'stdio'; readonly step: ToolStep }
+  /**
+   * What becomes of such a process, so many steps of the machine after it was sent a request. The requests of its client are counted
+   * from 0, over all its processes, and the first of each process is the one that it is started for. `gone`: the client is killed
+   * together with it.
+   */
+  | { readonly kind: 'end'; readonly request: number; readonly after: number; readonly how: ProcessEnd }
   /** `at`: before the step of the machine with this number. */
   | { readonly kind: 'crash'; readonly at: number; readonly how: 'kill' | 'power' }
   | { readonly kind: 'stop'; readonly at: number; readonly drainMs: number }
@@ -26,6 +34,8 @@ export type PlannedEvent =
   /** The tool of the foreign server looks like another one. */
   | { readonly kind: 'ledger'; readonly at: number }
   | { readonly kind: 'disk'; readonly trouble: DiskTrouble }
+
+export type ProcessEnd = 'killed' | 'stopped' | 'gone'
 
 /** `request` is a number; the same number is the same id and the same content. */
 export type ChatStep =
@@ -57,7 +67,9 @@ export function planOf(seed: number): Plan {
     requests = chatSteps(events, chance, client, requests)
   }
   let calls = 0
-  for (let client = 0; client < tools; client += 1) calls = toolSteps(events, chance, client, calls)
+  for (let client = 0; client < tools; client += 1) {
+    calls = toolSteps((step) => void events.push({ kind: 'tools', client, step }), chance, calls)
+  }
   const busy = 120 + 90 * (requests + calls)
   for (let left = chance.pick([0, 0, 1, 1, 1, 2, 3]); left > 0; left -= 1) {
     events.push({ kind: 'crash', at: chance.between(1, busy), how: chance.pick(['kill', 'power'] as const) })
@@ -79,7 +91,22 @@ export function planOf(seed: number): Plan {
   const foreign = chanceOf(seed, 'foreign')
   if (hasForeignServer(seed) && foreign.happens(0.4)) events.push({ kind: 'ledger', at: foreign.between(1, busy) })
   policyChanges(events, chanceOf(seed, 'policies'), busy)
+  ownProcesses(events, chanceOf(seed, 'stdio'), calls)
   return { seed, events }
+}
+
+/** Of all lives: in these a tool client starts processes of its own. */
+const OWN_PROCESSES = 1 / 8
+
+/** `first`: its calls are no other client's, because it is another caller. */
+function ownProcesses(events: PlannedEvent[], chance: Chance, first: number): void {
+  if (!chance.happens(OWN_PROCESSES)) return
+  const add = (step: ToolStep): void => void events.push({ kind: 'stdio', step })
+  const calls = toolSteps(add, chance, toolSteps(add, chance, first)) - first
+  for (let left = chance.pick([0, 1, 1, 2, 3]); left > 0; left -= 1) {
+    const how = chance.pick(['killed', 'killed', 'stopped', 'gone'] as const)
+    events.push({ kind: 'end', request: chance.between(0, 1 + calls), after: chance.between(1, 80), how })
+  }
 }
 
 const POLICIES: readonly PolicyText[] = [
@@ -120,9 +147,8 @@ function chatSteps(events: PlannedEvent[], chance: Chance, client: number, first
   return next
 }
 
-function toolSteps(events: PlannedEvent[], chance: Chance, client: number, first: number): number {
+function toolSteps(add: (step: ToolStep) => void, chance: Chance, first: number): number {
   let next = first
-  const add = (step: ToolStep): void => void events.push({ kind: 'tools', client, step })
   if (chance.happens(0.3)) add({ do: 'list' })
   for (let left = chance.between(1, 5); left > 0; left -= 1) {
     const call = next

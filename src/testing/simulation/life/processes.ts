@@ -5,14 +5,12 @@ import type { Outside } from '../machine/sim-net.ts'
 import type { Owner } from '../machine/turns.ts'
 import type { Observer } from './observer.ts'
 import { type ForeignAndOwn, type Program, startProgram } from './program.ts'
+import { heldWhenQuiet } from './quiet.ts'
 import { TOKEN } from './scenario.ts'
 
 const BOOT_MS = 50
 /** After a boot that failed, somebody tries again. */
 const RETRY_MS = 1_000
-/** What is held longer than this after a close is never let go. */
-const QUIET_MS = 120_000
-const QUIET_TIMES = 4
 
 /** Tenths of a second. The disk may stall a boot several times, for 45 s each. */
 const BOOT_TRIES = 6_000
@@ -111,25 +109,12 @@ export class Processes {
       this.#observer.note(`the service did not close well: ${String(error)}`)
     }
     if (!owner.alive) return false
-    // a machine that slept meanwhile has everything left to do at once, and what is slow may come last
-    for (let times = 0; times < QUIET_TIMES && (times === 0 || this.#holdsAnything(owner)); times += 1) {
-      await this.#machine.turns.perform(QUIET_MS, null, 'quiet', () => undefined)
-      if (!owner.alive) return false
-    }
-    this.#observer.see({ kind: 'Closed', life: owner.life, held: this.#heldBy(owner, program) })
+    const held = await heldWhenQuiet(this.#machine, this.#observer, owner)
+    if (held === null) return false
+    const chats = program.runtime.coordinator.holders
+    this.#observer.see({ kind: 'Closed', life: owner.life, held: { ...held, chats } })
     this.#bury(owner, 'kill')
     return true
-  }
-
-  #holdsAnything(owner: Owner): boolean {
-    return Object.values(this.#machine.heldBy(owner)).some((names) => names.length > 0)
-  }
-
-  #heldBy(owner: Owner, { runtime }: Program): Readonly<Record<string, number>> {
-    const held = Object.entries(this.#machine.heldBy(owner))
-    for (const [kind, names] of held) for (const name of names) this.#observer.note(`still held: ${kind} ${name}`)
-    const counts = Object.fromEntries(held.map(([kind, names]) => [kind, names.length]))
-    return { ...counts, chats: runtime.coordinator.holders }
   }
 
   #bury(owner: Owner, how: 'kill' | 'power'): void {

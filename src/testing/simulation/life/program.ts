@@ -5,6 +5,7 @@ import {
   openProject,
   openRuntime,
   projectGate,
+  type ReadyMadeTools,
   type Runtime,
   type Service,
   serve,
@@ -32,39 +33,30 @@ export interface ForeignAndOwn {
   hear(news: UpstreamNews): void
 }
 
-/** `atDeath`: what the library keeps for the whole of the real process is let go of when the simulated one is dead. */
+/** What the library keeps for the whole of the real process is let go of when the simulated one is dead. */
+export type AtDeath = (letGo: () => void) => void
+
+/** Every program may ask the bank. */
+export const READY_MADE: ReadyMadeTools = { httpOrigins: [{ origin: BANK, methods: ['GET', 'POST'] }] }
+
 export async function startProgram(
   world: World,
   owner: Owner,
-  { effects, servers, hear }: ForeignAndOwn,
+  tools: ForeignAndOwn,
   observer: Observer,
-  { token, atDeath }: { readonly token: string; readonly atDeath: (letGo: () => void) => void },
+  { token, atDeath }: { readonly token: string; readonly atDeath: AtDeath },
 ): Promise<Program> {
-  const report = (what: string, error: unknown): void => {
-    observer.note(`reported: ${what}: ${String(error)}`)
-    if (owner.alive && isBroken(error))
-      observer.see({ kind: 'Broke', life: owner.life, what: `${what}: ${String(error)}` })
-  }
+  const report = reportTo(observer, owner)
   const project = await openProject(world, PROJECT)
   const gate = await projectGate(world, project, SURFACE.chat, {})
   atDeath(() => gate[Symbol.dispose]())
-  const upstreams = await Upstreams.open(mourned(world, atDeath), {
-    servers,
-    root: PROJECT,
-    pinFile: PINS,
-    env: {},
-    report: (news) => {
-      observer.note(`foreign: ${JSON.stringify(news).slice(0, 200)}`)
-      hear(news)
-    },
-  })
-  atDeath(() => void upstreams.close())
+  const upstreams = await openForeign(world, tools, observer, atDeath)
   try {
     const runtime = await openRuntime({
       project: PROJECT,
       provider: openAiCompatible({ baseUrl: MODEL_URL, model: 'simulated', apiKey: 'none' }, world),
-      tools: [...OWN_TOOLS.map((name) => effects.tool(owner, name)), ...upstreams.tools()],
-      readyMade: { httpOrigins: [{ origin: BANK, methods: ['GET', 'POST'] }] },
+      tools: [...OWN_TOOLS.map((name) => tools.effects.tool(owner, name)), ...upstreams.tools()],
+      readyMade: READY_MADE,
       gate,
       approvals: { tools: HELD_TOOLS, timeoutMs: 60_000 },
       report,
@@ -97,11 +89,41 @@ export async function startProgram(
   }
 }
 
+/** What it is told goes into the trace, and what nothing outside can cause is seen as broken. */
+export function reportTo(observer: Observer, owner: Owner): (what: string, error: unknown) => void {
+  return (what, error) => {
+    observer.note(`reported: ${what}: ${String(error)}`)
+    if (owner.alive && isBroken(error))
+      observer.see({ kind: 'Broke', life: owner.life, what: `${what}: ${String(error)}` })
+  }
+}
+
+/** The foreign servers of a life, as one process uses them. */
+export async function openForeign(
+  world: World,
+  { servers, hear }: ForeignAndOwn,
+  observer: Observer,
+  atDeath: AtDeath,
+): Promise<Upstreams> {
+  const upstreams = await Upstreams.open(mourned(world, atDeath), {
+    servers,
+    root: PROJECT,
+    pinFile: PINS,
+    env: {},
+    report: (news) => {
+      observer.note(`foreign: ${JSON.stringify(news).slice(0, 200)}`)
+      hear(news)
+    },
+  })
+  atDeath(() => void upstreams.close())
+  return upstreams
+}
+
 /**
  * The World of foreign servers: their library has timers of its own, which end with the questions that they are for. So what
  * waits in a process that is dead is told.
  */
-function mourned(world: World, atDeath: (letGo: () => void) => void): World {
+function mourned(world: World, atDeath: AtDeath): World {
   const waiting = new Set<(error: Error) => void>()
   let isDead = false
   atDeath(() => {

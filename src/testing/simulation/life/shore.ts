@@ -11,10 +11,22 @@ export interface Shore {
   readonly observer: Observer
   /** A connection to the server; null when nobody listens. */
   connect(): Wire | null
+  /** A process of the client's own, which serves it alone. */
+  start(): OwnProcess
   /** Whether some call waits for a person, as the files say. */
   isHeld(): boolean
   /** True when the life is about to end: then nothing new is begun. */
   readonly over: boolean
+}
+
+/** As whoever started a process holds it. */
+export interface OwnProcess {
+  /** The client's ends of its two streams. They close with the process. */
+  readonly input: Wire
+  readonly output: Wire
+  /** It is asked to end. */
+  stop(): void
+  kill(): void
 }
 
 export function pause(shore: Shore, ms: number): Promise<void> {

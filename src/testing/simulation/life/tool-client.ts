@@ -1,15 +1,13 @@
-/** An MCP client over HTTP: calls with and without an id, at once and one after the other, and approvals that it comes back with. */
+/** An MCP client: calls with and without an id, at once and one after the other, and approvals that it comes back with. */
 import { chanceOf } from '../chance.ts'
 import { type ClientAnswer, type SaidCode, UNSETTLED } from '../laws/seen.ts'
 import { FOREIGN_TOOL, hasForeignServer } from './foreign-server.ts'
-import { ask, type HttpAnswer } from './http-client.ts'
 import { callLabel, invocationId } from './ids.ts'
 import type { ToolStep } from './plan.ts'
-import { AGENT, bankUrl, notice } from './scenario.ts'
+import { bankUrl, notice } from './scenario.ts'
 import { pause, type Shore } from './shore.ts'
+import type { LineAnswer, ToolLine } from './tool-line.ts'
 
-const PATH = `/mcp?agent=${AGENT}`
-const WAIT_MS = 200_000
 const POLLS_MAX = 12
 
 interface ToolCall {
@@ -20,22 +18,22 @@ interface ToolCall {
 export class ToolClient {
   readonly #shore: Shore
   readonly #name: string
-  #session: string | null = null
-  #requests = 0
+  readonly #line: ToolLine
   readonly #running = new Set<Promise<unknown>>()
   /** How often a call without an id was sent: each time is a call of its own. */
   readonly #sent = new Map<number, number>()
   /** Handles that it waits for: a call that was sent twice is held once. */
   readonly #followed = new Set<string>()
 
-  constructor(shore: Shore, name: string) {
+  constructor(shore: Shore, name: string, line: ToolLine) {
     this.#shore = shore
     this.#name = name
+    this.#line = line
   }
 
   async run(steps: readonly ToolStep[]): Promise<void> {
     for (const step of steps) {
-      if (this.#shore.over) break
+      if (this.#shore.over || this.#line.isGone) break
       await this.#take(step)
     }
     await Promise.all(this.#running)
@@ -49,20 +47,13 @@ export class ToolClient {
         return step.wait ? await running : undefined
       }
       case 'list':
-        return void (await this.#method('tools/list', {}))
+        return void (await this.#line.ask('tools/list', {}))
       case 'await':
         return void (await Promise.all(this.#running))
       case 'pause':
         return await pause(this.#shore, step.ms)
       case 'leave':
-        if (this.#session !== null)
-          await ask(this.#shore, {
-            method: 'DELETE',
-            path: PATH,
-            headers: { 'mcp-session-id': this.#session },
-            waitMs: WAIT_MS,
-          })
-        this.#session = null
+        return void (await this.#line.leave())
     }
   }
 
@@ -87,10 +78,12 @@ export class ToolClient {
     request = token ?? 'the same',
   ): Promise<ClientAnswer | null> {
     const surface = id === null ? 'mcp' : 'identified'
-    this.#shore.observer.see({ kind: 'Asked', client: this.#name, surface, id, request, token })
+    const { caller } = this.#line
+    const by = { client: this.#name, ...(caller === undefined ? {} : { caller }) }
+    this.#shore.observer.see({ kind: 'Asked', ...by, surface, id, request, token })
     const meta = id === null ? {} : { _meta: { 'symbi/invocationId': id } }
-    const answer = answerIn(await this.#method('tools/call', { ...call, ...meta }))
-    if (answer !== null) this.#shore.observer.see({ kind: 'Told', client: this.#name, surface, id, answer, token })
+    const answer = answerIn(await this.#line.ask('tools/call', { ...call, ...meta }))
+    if (answer !== null) this.#shore.observer.see({ kind: 'Told', ...by, surface, id, answer, token })
     return answer
   }
 
@@ -98,7 +91,7 @@ export class ToolClient {
   async #followUp(handle: string, call: ToolCall, token: string): Promise<void> {
     for (let polls = 0; polls < POLLS_MAX && !this.#shore.over; polls += 1) {
       await pause(this.#shore, 10_000)
-      const status = await this.#method('tools/call', { name: 'approval_status', arguments: { approval_id: handle } })
+      const status = await this.#line.ask('tools/call', { name: 'approval_status', arguments: { approval_id: handle } })
       if (status === null) return
       if (!status.body.includes('approved') && !status.body.includes('denied') && !status.body.includes('expired'))
         continue
@@ -115,31 +108,6 @@ export class ToolClient {
   async #steal(handle: string, call: ToolCall, token: string): Promise<void> {
     const other = call.name === 'http_request' ? { url: bankUrl(token) } : { token }
     await this.make(withApproval(handle, { ...call, arguments: { ...call.arguments, ...other } }), null, token)
-  }
-
-  /** In a session, which is opened when there is none. */
-  async #method(method: string, params: object): Promise<HttpAnswer | null> {
-    if (this.#session === null && !(await this.#greet())) return null
-    const answer = await this.#post(method, params)
-    if (answer?.status === 404) this.#session = null
-    return answer
-  }
-
-  async #greet(): Promise<boolean> {
-    const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: this.#name, version: '1' } }
-    const answer = await this.#post('initialize', params)
-    this.#session = answer?.headers.get('mcp-session-id') ?? null
-    return this.#session !== null
-  }
-
-  #post(method: string, params: object): Promise<HttpAnswer | null> {
-    this.#requests += 1
-    const session: Record<string, string> = this.#session === null ? {} : { 'mcp-session-id': this.#session }
-    const accept = chanceOf(this.#shore.seed, `accept ${this.#name}`).happens(0.5)
-      ? 'application/json, text/event-stream'
-      : 'application/json'
-    const body = { jsonrpc: '2.0', id: this.#requests, method, params }
-    return ask(this.#shore, { method: 'POST', path: PATH, headers: { accept, ...session }, body, waitMs: WAIT_MS })
   }
 }
 
@@ -194,7 +162,7 @@ interface Said {
   readonly error?: { readonly data?: { readonly code?: string } }
 }
 
-function answerIn(answer: HttpAnswer | null): ClientAnswer | null {
+function answerIn(answer: LineAnswer | null): ClientAnswer | null {
   if (answer === null) return null
   const text = answer.body.includes('data: ') ? (answer.body.split('data: ').at(-1) ?? '') : answer.body
   let said: Said
@@ -205,7 +173,7 @@ function answerIn(answer: HttpAnswer | null): ClientAnswer | null {
   }
   const { result } = said
   if (result === undefined) {
-    const refused = (said.error?.data?.code ?? `HTTP ${answer.status}`) as SaidCode
+    const refused = (said.error?.data?.code ?? answer.otherwise) as SaidCode
     return { kind: refused === 'CALL_UNCONFIRMED' ? 'Unknown' : 'Refused', code: refused }
   }
   const facts = result.structuredContent ?? {}

@@ -62,6 +62,14 @@ const LIES: readonly [string, (life: ToldLife) => void, string][] = [
     'is not found, and a client had been told Opened',
   ],
   [
+    'the id of a call that is said to be of another caller or content in the end, to the caller who sent it',
+    (life) => {
+      const answer = { kind: 'Refused', code: 'INVOCATION_CONFLICT' } as const
+      life.see({ kind: 'Settled', surface: 'identified', id: life.id(), request: 'c1', answer })
+    },
+    'it was sent by the same caller, with the same content',
+  ],
+  [
     'an unresolved id that is not found in the end',
     (life) => {
       const run = unheard(life)

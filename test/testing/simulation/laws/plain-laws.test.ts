@@ -63,6 +63,7 @@ describe('policies that change', () => {
   const forbidden = { kind: 'PoliciesWritten', policies: 'strict', usable: true } as const
   const broken = { kind: 'PoliciesWritten', policies: 'broken', usable: false } as const
   const crashed = { kind: 'Crashed', life: 1, how: 'kill' } as const
+  const own = { kind: 'Started', life: 1001 } as const
 
   test.each<[string, boolean, readonly Seen[]]>([
     ['a call that was forbidden after it was asked for', true, [asked, forbidden]],
@@ -87,6 +88,32 @@ describe('policies that change', () => {
     expect(life.complaints.get('policy is obeyed')).toBeUndefined()
     for (const seen of [crashed, { ...effect, effect: 2 }]) life.see(seen)
     expect(life.complaints.get('policy is obeyed')).toContain('policy forbids')
+  })
+
+  test.each<[string, boolean, readonly Seen[]]>([
+    ['was forbidden before the process that serves was gone', false, [own, forbidden, crashed, asked]],
+    [
+      'was forbidden after it was asked for, while the one that serves came and went',
+      true,
+      [own, asked, forbidden, crashed],
+    ],
+    [
+      'is under broken policies, whose process had read better ones before the one that serves was gone',
+      true,
+      [own, broken, crashed, asked],
+    ],
+    ['is under broken policies, whose process began with them', false, [broken, own, asked]],
+  ])('a call of a process that a client started for itself %s: allowed is %s', (_what, fine, story) => {
+    const life = new ToldLife({ allows })
+    for (const seen of story) life.see(seen)
+    life.see({ ...effect, life: 1001, token: 't' })
+    expect(life.complaints.get('policy is obeyed') === undefined).toBe(fine)
+  })
+
+  test('the end of a process that a client started for itself is none of the one that serves', () => {
+    const life = new ToldLife({ allows })
+    for (const seen of [own, broken, { ...crashed, life: 1001 }, asked, effect]) life.see(seen)
+    expect(life.complaints.get('policy is obeyed')).toBeUndefined()
   })
 
   function inference(): Seen {
