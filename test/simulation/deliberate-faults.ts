@@ -731,6 +731,22 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
     caughtBy: ['every call is accounted for'],
   },
   {
+    name: 'a session makes a call with another amount than it was asked for with',
+    edits: [
+      {
+        file: CALLS,
+        find: 'arguments: argumentsOf({ call_id, name, arguments: args })',
+        replace: `arguments: argumentsOf({ call_id, name, arguments: args }).replace(/"amount":1([,}])/, '"amount":5$1')`,
+      },
+    ],
+    caughtBy: ['every call is accounted for'],
+  },
+  {
+    name: 'another content under the id of a call is the same call',
+    edits: [{ file: IDENTIFIED, find: 'agent: principal, name, arguments: args', replace: 'agent: principal, name' }],
+    caughtBy: ['claims answer the evidence'],
+  },
+  {
     name: 'a session links the run of a call as that of another one',
     edits: [
       {

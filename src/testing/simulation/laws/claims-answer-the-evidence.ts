@@ -18,6 +18,8 @@ export function claimsAnswerTheEvidence(reader: EvidenceReader, { requestOf }: P
   /** By surface and id, the caller who asked for it first. */
   const owners = new Map<string, string | undefined>()
   const chats = new ChatAnswers()
+  /** By key, the token of the call that was told as done. */
+  const doneFor = new Map<string, string>()
   return {
     name: 'claims answer the evidence',
     watch: (seen, disk) => {
@@ -35,6 +37,12 @@ export function claimsAnswerTheEvidence(reader: EvidenceReader, { requestOf }: P
         if (owners.has(key) && owners.get(key) !== caller && tellsStrangers(answer, key, evidence))
           return `The id ${id} of one caller was answered to another as ${worded(answer)}`
         if (another !== null) return another
+        if (answer.kind === 'Done' && surface === 'identified' && typeof seen.token === 'string') {
+          const first = doneFor.get(key) ?? seen.token
+          doneFor.set(key, first)
+          if (first !== seen.token)
+            return `The id ${id} was told as done for the call of token "${first}", and for that of "${seen.token}"`
+        }
         const before = told.get(key)
         if (isNotFound(answer) && before !== undefined && before.at <= (seen.askedAt ?? count))
           return `The id ${id} is not found, and a client had been told ${before.what}`

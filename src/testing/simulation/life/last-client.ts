@@ -33,9 +33,16 @@ export class LastClient {
     for (;;) {
       const client = caller === null ? this.#tools : new ToolClient(this.#shore, NAME, this.#own)
       const answer = await client.make(callOf(this.#shore.seed, label, label), id, label)
+      if (answer?.kind === 'Done') await this.#askForAnother(client, id, label)
       if (answer?.kind !== 'Refused' || answer.code !== 'TOOL_SESSION_CLOSED') return answer
       this.#tools = this.#overHttp() // a call before it ended the session
     }
+  }
+
+  /** The id of a call that is done, with another content: whoever sends that must not be told that it is done. */
+  async #askForAnother(client: ToolClient, id: string, label: string): Promise<void> {
+    const token = `${label}!`
+    await client.make(callOf(this.#shore.seed, label, token), id, token)
   }
 
   /** Throws when its own process does not end with its client, though nothing keeps it from that. */

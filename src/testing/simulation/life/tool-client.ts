@@ -1,6 +1,7 @@
 /** An MCP client: calls with and without an id, at once and one after the other, and approvals that it comes back with. */
+import type { JsonObject } from '../../../core/index.ts'
 import { chanceOf } from '../chance.ts'
-import { type ClientAnswer, type SaidCode, UNSETTLED } from '../laws/seen.ts'
+import { type AskedCall, type ClientAnswer, type SaidCode, UNSETTLED } from '../laws/seen.ts'
 import { FOREIGN_TOOL, hasForeignServer } from './foreign-server.ts'
 import { callLabel, invocationId } from './ids.ts'
 import type { ToolStep } from './plan.ts'
@@ -80,7 +81,7 @@ export class ToolClient {
     const surface = id === null ? 'mcp' : 'identified'
     const { caller } = this.#line
     const by = { client: this.#name, ...(caller === undefined ? {} : { caller }) }
-    this.#shore.observer.see({ kind: 'Asked', ...by, surface, id, request, token })
+    this.#shore.observer.see({ kind: 'Asked', ...by, surface, id, request, token, call: askedIn(call) })
     const meta = id === null ? {} : { _meta: { 'symbi/invocationId': id } }
     const answer = answerIn(await this.#line.ask('tools/call', { ...call, ...meta }))
     if (answer !== null) this.#shore.observer.see({ kind: 'Told', ...by, surface, id, answer, token })
@@ -113,6 +114,11 @@ export class ToolClient {
 
 function withApproval(handle: string, call: ToolCall): ToolCall {
   return { name: 'call_with_approval', arguments: { approval_id: handle, ...call } }
+}
+
+function askedIn({ name, arguments: args }: ToolCall): AskedCall {
+  if (name !== 'call_with_approval') return { tool: name, args: args as JsonObject }
+  return { tool: String(args.name), args: args.arguments as JsonObject }
 }
 
 /** The call with this label: always the same. */

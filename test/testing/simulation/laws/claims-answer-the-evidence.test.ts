@@ -224,3 +224,18 @@ test('whoever sends the same again, or asks about it, is answered with the same,
   life.told('chat', id, again)
   expect((await life.ended())[LAW]).toBeUndefined()
 })
+
+test('an id of a call that is told as done for another content too is found; a refusal of that is none', () => {
+  const saidOfAnother = (answer: Parameters<ToldLife['told']>[2]): string | undefined => {
+    const life = new ToldLife()
+    const told = { kind: 'Told', client: 'c1', surface: 'identified', id: life.id() } as const
+    life.see({ ...told, token: 'c0', answer: { kind: 'Done', content: 'fine', replayed: false } })
+    life.see({ ...told, token: 'c0', answer: { kind: 'Done', content: 'fine', replayed: true } })
+    life.see({ ...told, token: 'c0!', answer })
+    return life.complaints.get(LAW)
+  }
+  expect(saidOfAnother({ kind: 'Done', content: 'fine', replayed: true })).toContain(
+    'told as done for the call of token "c0", and for that of "c0!"',
+  )
+  expect(saidOfAnother({ kind: 'Refused', code: 'INVOCATION_CONFLICT' })).toBeUndefined()
+})
