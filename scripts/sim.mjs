@@ -124,7 +124,7 @@ function printJson({ seed, violations }) {
  * @param {boolean} first whether the first life that breaks a law is the last
  * @returns {Promise<Sum>}
  */
-async function livesOf(dist, from, count, first) {
+export async function livesOf(dist, from, count, first) {
   const { simulate } = await simulator(dist)
   /** @type {Sum} */
   const sum = { lives: 0, steps: 0, boots: 0, effects: 0, met: {}, broken: [] }

@@ -2,10 +2,10 @@
  * The proof that the laws of the simulator can be broken: each deliberate fault is switched on, by itself, and the simulator
  * objects with the name of the law that it breaks. What finds nothing in the program as it is would find nothing in any.
  */
-import { describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { LAW_NAMES } from '../../src/testing/simulation/laws/law.ts'
 import { DELIBERATE_FAULTS } from './deliberate-faults.ts'
-import { limited, objectionTo, occurrences } from './faulty-program.ts'
+import { endAll, limited, objectionTo, occurrences } from './faulty-program.ts'
 
 /** Lives at most. A fault that shows in few says with which seed they begin; when the program changes, it may be a later one. */
 const SEEDS = 200
@@ -15,6 +15,8 @@ const FROM = 2
 const WAIT_MS = 300_000
 
 const inTurn = limited(2)
+
+afterAll(endAll)
 
 describe('the table of deliberate faults', () => {
   test('names texts that stand in the built program exactly once', () => {

@@ -792,7 +792,7 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
       },
     ],
     caughtBy: ['evidence verifies'],
-    from: 175,
+    from: 425,
   },
   {
     name: 'a run is called done though its end is not recorded',

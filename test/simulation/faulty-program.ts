@@ -6,13 +6,14 @@ import { spawn } from 'node:child_process'
 import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, rmSync, unlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { BRIEF } from '../support/child-script.ts'
+import { BRIEF, type Child, startChild } from '../support/child-script.ts'
 import { ROOT } from '../support/sources.ts'
 import type { Edit } from './deliberate-faults.ts'
 
 const DIST = join(ROOT, 'dist')
 const COPIES = join(ROOT, '.cache', 'faulty-programs')
 const SIMULATOR = join(ROOT, 'scripts', 'sim.mjs')
+const FIRST_OBJECTIONS = join(ROOT, 'test', 'simulation', 'first-objections.mjs')
 
 export interface Objection {
   readonly law: string
@@ -91,14 +92,31 @@ function modules(): readonly string[] {
   return known
 }
 
+/**
+ * Programs that one process lives in. What an earlier one loaded stays in its memory, and what it left undone would be
+ * counted against a later one: so not all, and none behind one that failed.
+ */
+const PROGRAMS = 8
+const idle: { readonly child: Child; used: number }[] = []
+
 async function firstObjection(dist: string, from: number, seeds: number): Promise<Objection | null> {
-  const args = ['--slice', '--first', '--from', String(from), '--seeds', String(seeds)]
-  const { code, stdout, stderr } = await simulator(dist, args)
-  if (code !== 0)
-    throw new Error(
-      `the simulator could not live the seeds from ${from}, and ended with ${code}: ${stderr.slice(-2000)}`,
-    )
-  return (JSON.parse(stdout) as { readonly broken: readonly Objection[] }).broken[0] ?? null
+  const worker = idle.pop() ?? { child: startChild(FIRST_OBJECTIONS, []), used: 0 }
+  try {
+    worker.child.say(JSON.stringify({ dist, from, seeds }))
+    const objection = JSON.parse(await worker.child.line()) as Objection | null
+    worker.used += 1
+    if (worker.used < PROGRAMS) idle.push(worker)
+    else await worker.child.kill()
+    return objection
+  } catch (error) {
+    await worker.child.kill()
+    throw new Error(`the simulator could not live the seeds from ${from}; what it said is above`, { cause: error })
+  }
+}
+
+/** Ends the processes that wait for another program. */
+export async function endAll(): Promise<void> {
+  for (const { child } of idle.splice(0)) await child.kill()
 }
 
 /** At most so many at a time: each is busy with a processor of its own. */
