@@ -8,20 +8,23 @@ import { approvalsOf } from './intent-before-effect.ts'
 import type { ReadJournal } from './journal-reader.ts'
 import type { Law } from './law.ts'
 import { asksModel, factsOf, textAt } from './run-facts.ts'
+import { type Beginning, beginningIn } from './seen.ts'
 
 export function atMostOnce(reader: EvidenceReader): Law {
-  const begun = new Map<string, number>()
+  /** Tokens of what the runtime began, and of what arrived: a call may be sent twice and arrive once, and the other way round. */
+  const begun = { here: new Set<string>(), there: new Set<string>() }
   /** By surface and id, the journal that a client was shown. */
   const opened = new Map<string, string>()
   return {
     name: 'at most once',
     watch: (seen, disk) => {
-      if (seen.kind === 'EffectBegan') {
-        const first = begun.get(seen.token)
-        if (first !== undefined)
-          return `The effect of token "${seen.token}" began a second time, as ${seen.effect} after ${first}`
-        begun.set(seen.token, seen.effect)
-        return whyUnclaimed(seen.token, reader.at(seen, disk))
+      const beginning = beginningIn(seen)
+      if (beginning !== null || seen.kind === 'EffectBegan') {
+        const { token } = beginning ?? (seen as Beginning)
+        const before = beginning === null ? begun.there : begun.here
+        if (before.has(token)) return `The effect of token "${token}" began a second time`
+        before.add(token)
+        return beginning === null ? null : whyUnclaimed(token, reader.at(seen, disk))
       }
       if (seen.kind === 'Told' && seen.answer.kind === 'Opened' && seen.id !== null) {
         const scope = SCOPE_OF[seen.surface] ?? seen.surface

@@ -8,13 +8,11 @@ import type { ReadJournal } from './journal-reader.ts'
 import type { Law, Scenario } from './law.ts'
 import { canonicalText } from './plain-json.ts'
 import { type ApprovedCall, asksModel, factsOf } from './run-facts.ts'
-import type { Seen } from './seen.ts'
+import { type Beginning, beginningIn, type Seen } from './seen.ts'
 
 /** The one ready-made tool whose effects are seen: they are requests that reach the other side. */
 export const HTTP = 'http_request'
 
-/** What leaves for a foreign server begins when it is sent. */
-type EffectBegan = Extract<Seen, { kind: 'EffectBegan' | 'CallSent' }>
 type InferenceBegan = Extract<Seen, { kind: 'InferenceBegan' }>
 
 export function intentBeforeEffect(reader: EvidenceReader, scenario: Pick<Scenario, 'requestOf'>): Law {
@@ -24,8 +22,8 @@ export function intentBeforeEffect(reader: EvidenceReader, scenario: Pick<Scenar
     name: 'intent before effect',
     watch: (seen, disk) => {
       asked.see(seen)
-      const begins = seen.kind === 'CallSent' || (seen.kind === 'EffectBegan' && seen.sent === undefined)
-      if (begins) return whyNoIntent(seen, reader.at(seen, disk))
+      const beginning = beginningIn(seen)
+      if (beginning !== null) return whyNoIntent(beginning, reader.at(seen, disk))
       if (seen.kind === 'InferenceBegan') {
         const evidence = reader.at(seen, disk)
         return whyNoReservation(seen, asked.reservationsFor(seen, evidence), evidence, used)
@@ -35,7 +33,7 @@ export function intentBeforeEffect(reader: EvidenceReader, scenario: Pick<Scenar
   }
 }
 
-function whyNoIntent(seen: EffectBegan, evidence: Evidence): string | null {
+function whyNoIntent(seen: Beginning, evidence: Evidence): string | null {
   const what = `The effect of token "${seen.token}" began`
   const approvals = approvalsOf(seen.token, evidence)
   if (approvals.length === 0) return `${what}, and no durable entry allows a call with it`
@@ -62,7 +60,7 @@ export interface Approval {
   readonly call: ApprovedCall
 }
 
-function whyNotThis(seen: EffectBegan, journal: ReadJournal, call: ApprovedCall, evidence: Evidence): string | null {
+function whyNotThis(seen: Beginning, journal: ReadJournal, call: ApprovedCall, evidence: Evidence): string | null {
   const allowed = `entry ${call.at} of ${journal.name} allows it`
   const facts = factsOf(journal)
   if (call.tool !== seen.tool) return `${allowed} for the tool "${call.tool}", and it was "${seen.tool}"`
@@ -85,7 +83,7 @@ function whyNotThis(seen: EffectBegan, journal: ReadJournal, call: ApprovedCall,
 }
 
 /** A tool of the project is given just what was judged; of a request over HTTP the other side sees a part of it. */
-function sameArguments({ tool, args }: EffectBegan, call: ApprovedCall): boolean {
+function sameArguments({ tool, args }: Beginning, call: ApprovedCall): boolean {
   const judged = Object.entries(call.args)
   const seen = tool === HTTP ? judged.filter(([name]) => name in args) : judged
   return canonicalText(Object.fromEntries(seen)) === canonicalText(args)

@@ -8,7 +8,7 @@
 import type { EvidenceReader } from './evidence.ts'
 import type { ReadJournal } from './journal-reader.ts'
 import type { Law, Scenario } from './law.ts'
-import type { Seen } from './seen.ts'
+import { type Beginning, beginningIn, type Seen } from './seen.ts'
 
 type Written = Extract<Seen, { kind: 'PoliciesWritten' }> & { readonly at: number }
 
@@ -33,7 +33,7 @@ export function policyIsObeyed(
     const first = written.findLastIndex(({ at }) => at <= from)
     return written.slice(Math.max(0, first))
   }
-  const isAllowed = ({ life, tool, token, args }: Extract<Seen, { kind: 'EffectBegan' }>): boolean => {
+  const isAllowed = ({ life, tool, token, args }: Beginning): boolean => {
     const proposed = asked.get(token) ?? asked.get(token.replace(/\/\d+\/\d+$/, '')) ?? 0
     const began = ownLives.get(life) ?? lifeBegan
     const looked = mayReadStale === true ? began : Math.max(proposed, began)
@@ -65,8 +65,9 @@ export function policyIsObeyed(
         case 'BootFailed':
           if (!ownLives.has(seen.life)) lifeBegan = now
           return null
+        case 'CallSent':
         case 'EffectBegan':
-          return isAllowed(seen)
+          return beginningIn(seen) === null || isAllowed(seen)
             ? null
             : `The effect of token "${seen.token}" began, and policy forbids "${seen.tool}" with ${JSON.stringify(seen.args)}`
         default:

@@ -135,3 +135,14 @@ export type ClientAnswer =
   | { readonly kind: 'Unknown'; readonly code: SaidCode }
   /** The run ended without success, for a known reason: for a chat an error that is no refusal. */
   | { readonly kind: 'Failed'; readonly code: SaidCode }
+
+export type Beginning = Extract<Seen, { readonly kind: 'EffectBegan' | 'CallSent' }>
+
+/**
+ * What the runtime begins here, or null: a call of a foreign server begins when it is sent, whenever it arrives, and any other effect when its
+ * tool is entered. What has to be durable, claimed and allowed before, has to be by then.
+ */
+export function beginningIn(seen: Seen): Beginning | null {
+  if (seen.kind === 'CallSent') return seen
+  return seen.kind === 'EffectBegan' && seen.sent === undefined ? seen : null
+}

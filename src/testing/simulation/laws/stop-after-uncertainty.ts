@@ -7,10 +7,7 @@ import type { Evidence, EvidenceReader } from './evidence.ts'
 import { type Approval, approvalsOf } from './intent-before-effect.ts'
 import type { Law, Scenario } from './law.ts'
 import { factsOf } from './run-facts.ts'
-import type { Seen } from './seen.ts'
-
-/** What leaves for a foreign server begins when it is sent. */
-type EffectBegan = Extract<Seen, { kind: 'EffectBegan' | 'CallSent' }>
+import type { Beginning } from './seen.ts'
 
 interface Begun {
   readonly token: string
@@ -72,7 +69,7 @@ function whyOutOfOrder({ journals }: Evidence): string | null {
 }
 
 function whyItHadToStop(
-  { token }: EffectBegan,
+  { token }: Beginning,
   { journal, call }: Approval,
   evidence: Evidence,
   earlier: readonly Begun[],

@@ -144,3 +144,15 @@ test('a model may use the id of a call in each of its replies', async () => {
   }
   expect(await life.ended()).toEqual({})
 })
+
+test('a call that is sent twice to a foreign server is found, also when it arrives once; one that arrives once is none', () => {
+  const sentTimes = (times: number): string | undefined => {
+    const life = new ToldLife()
+    const call = { life: 1, tool: 'mcp__ledger__pay', token: 'r1/a', args: { token: 'r1/a' } } as const
+    for (let sent = 1; sent <= times; sent += 1) life.see({ kind: 'CallSent', sent, ...call })
+    life.see({ kind: 'EffectBegan', effect: 1, sent: 1, ...call })
+    return life.complaints.get('at most once')
+  }
+  expect(sentTimes(1)).toBeUndefined()
+  expect(sentTimes(2)).toBe('The effect of token "r1/a" began a second time')
+})

@@ -138,3 +138,16 @@ test('a boot that fails is found, unless the disk explains its code', () => {
   const explained = complaintsAbout(failed, { bootMayFail: (code) => code === 'STORAGE_FAILED' })
   expect(explained.get('the runtime stays up')).toBeUndefined()
 })
+
+test('a call of a foreign server is judged by the policies that hold when it is sent, whenever it arrives', () => {
+  const life = new ToldLife({ allows: (_tool, _args, policies) => policies === null })
+  const call = { life: 1, tool: 'mcp__ledger__pay', token: 'r1/a', args: { token: 'r1/a' } } as const
+  life.chat('r1')
+  life.see({ kind: 'CallSent', sent: 1, ...call })
+  life.see({ kind: 'PoliciesWritten', policies: 'strict', usable: true })
+  life.see({ kind: 'Asked', client: 'c1', surface: 'mcp', id: null, request: 'r1', token: 'r1/a' })
+  life.see({ kind: 'EffectBegan', effect: 1, sent: 1, ...call })
+  expect(life.complaints.get('policy is obeyed')).toBeUndefined()
+  life.see({ kind: 'CallSent', sent: 2, ...call })
+  expect(life.complaints.get('policy is obeyed')).toContain('policy forbids "mcp__ledger__pay"')
+})
