@@ -47,6 +47,7 @@ export async function main(argv: readonly string[], output: Output): Promise<num
         output.result(json ? asJson(result) : asText(result))
       }
     }
+    if (quick) output.note('a quick look: one small round of each, and nothing is judged')
     return 0
   } finally {
     process.off('exit', remove)

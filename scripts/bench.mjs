@@ -1,4 +1,6 @@
 /**
+ * npm run bench [-- --json] [--quick] [--only NAME]…   everything or some of it, as a table or one object a line
+ *
  * Measures: builds what is stale, compiles `bench/`, and runs it in a process of its own, so that the compiler leaves no
  * warm code and no garbage behind in what is measured. Arguments are handed on; see `bench/main.ts`.
  */

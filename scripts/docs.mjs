@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { requireNode } from '../bin/node-version.js'
 import { buildWhenStale } from './build.mjs'
-import { ROOT, Stop, whenProgram } from './steps.mjs'
+import { flagsIn, ROOT, Stop, whenProgram } from './steps.mjs'
 
 /** @typedef {{ readonly http: number, readonly exit: number, readonly says: string, readonly wire?: string }} CodeRow */
 
@@ -113,6 +113,7 @@ export function exampleOf(name) {
 
 await whenProgram(import.meta, async () => {
   requireNode()
+  const { check } = flagsIn({ check: { type: 'boolean', default: false } })
   buildWhenStale(ROOT, { stdout: 2 })
   const from = (/** @type {string} */ path) => import(pathToFileURL(join(ROOT, 'dist', path)).href)
   const { CODES } = await from('core/index.js')
@@ -126,8 +127,11 @@ await whenProgram(import.meta, async () => {
     'README.md': withExamples(read('README.md'), exampleOf),
   }
   for (const [path, page] of Object.entries(pages)) {
-    if (!process.argv.includes('--check')) writeFileSync(join(ROOT, path), page)
-    else if (read(path) !== page) {
+    const isCurrent = read(path) === page
+    if (!check) {
+      if (!isCurrent) writeFileSync(join(ROOT, path), page)
+      process.stdout.write(`${path}: ${isCurrent ? 'as it was' : 'written anew'}\n`)
+    } else if (!isCurrent) {
       throw new Stop(`Cannot accept ${path}: it differs from the code`, { hint: 'Run "npm run docs"' })
     }
   }

@@ -25,7 +25,7 @@ export function runExample(wanted) {
   const [name, ...others] = names().filter((each) => each.startsWith(wanted))
   if (name === undefined || others.length > 0) {
     throw new Stop(`Cannot run the example "${wanted}": there are ${names().join(', ')}`, {
-      hint: 'Give one of the names, or its number',
+      hint: 'Give one of the names, or its two digits',
       exit: 64,
     })
   }

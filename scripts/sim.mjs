@@ -28,6 +28,8 @@ const SLICE = 500
 const UNREAD = 141
 const TRACE_LINES_MAX = 120
 const EXPLAINED_MAX = 3
+const SEED_HINT = 'A seed is 0 or more; of seeds and jobs there is at least one'
+const ONLY_HINT = '--only takes the numbers of planned events, as a failing seed prints them: --only=16,19'
 const NOT_LOOKED = 'not shown: next to nothing took effect in these lives, so the laws had nothing to look at\n'
 
 await whenProgram(import.meta, async () => {
@@ -54,7 +56,7 @@ await whenProgram(import.meta, async () => {
   const only = values.only
     ?.split(',')
     .filter((part) => part !== '')
-    .map((part) => number(part))
+    .map((part) => number(part, 0, ONLY_HINT))
   if (values.dist === undefined) buildWhenStale(ROOT, { stdout: 2 })
   const dist = resolve(values.dist ?? join(ROOT, 'dist'))
   if (values.seed !== undefined) return await one(dist, seed, only, values)
@@ -104,7 +106,7 @@ async function understood(work) {
 /** @param {LivedLife} life */
 function sentence({ seed, steps, processes, effects, violations }) {
   const broken = violations.map(({ law, what }) => `\n  ${law}: ${what}`).join('')
-  return `seed ${seed}: ${steps} steps, ${processes} processes, ${effects} effects, ${violations.length} broken laws${broken}`
+  return `seed ${seed}: ${steps} steps, ${processes} processes, ${effects} ${effects === 1 ? 'effect' : 'effects'}, ${violations.length} broken laws${broken}`
 }
 
 /** @param {LivedLife} life */
@@ -306,11 +308,11 @@ function commit() {
 }
 
 /** @param {string} text */
-function number(text, least = 0) {
+function number(text, least = 0, hint = SEED_HINT) {
   const value = Number(text)
   if (!Number.isSafeInteger(value) || value < least) {
     throw new Stop(`Cannot use "${text}": it is no whole number from ${least} on`, {
-      hint: 'A seed is 0 or more; of seeds and jobs there is at least one',
+      hint,
       exit: MISUSED,
     })
   }

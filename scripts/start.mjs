@@ -78,13 +78,17 @@ export async function become(program, args) {
   await import(pathToFileURL(program).href)
 }
 
-await whenProgram(import.meta, async () => {
-  requireNode()
-  installMissing(ROOT)
-  if (buildWhenStale(ROOT, { stdout: 2 })) process.stderr.write('Built the program\n')
-  const program = join(ROOT, 'bin', 'symbi.js')
-  const args = process.argv.slice(2)
-  const { up, project } = argumentsOf(args, ROOT)
-  if (needsProject(args, project)) createProject(program, project)
-  await become(program, up)
-})
+await whenProgram(
+  import.meta,
+  async () => {
+    requireNode()
+    installMissing(ROOT)
+    if (buildWhenStale(ROOT, { stdout: 2 })) process.stderr.write('Built the program\n')
+    const program = join(ROOT, 'bin', 'symbi.js')
+    const args = process.argv.slice(2)
+    const { up, project } = argumentsOf(args, ROOT)
+    if (needsProject(args, project)) createProject(program, project)
+    await become(program, up)
+  },
+  { helpsItself: true },
+)

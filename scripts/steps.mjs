@@ -1,6 +1,6 @@
 /** What the scripts share: where the clone is, how a tool is run, and how to stop with a sentence. */
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -114,15 +114,21 @@ export function wholeNumber(flag, given, otherwise, least = 0) {
 }
 
 /**
- * Runs `main` when this file is the program and not an import, and turns a Stop into its sentence and exit code.
+ * Runs `main` when this file is the program and not an import, and turns a Stop into its sentence and exit code. Asked for help, it
+ * shows what stands at the head of the script instead.
  *
  * @param {ImportMeta} meta
  * @param {() => unknown} main
+ * @param {{ helpsItself?: boolean }} [how]
  */
-export async function whenProgram(meta, main) {
+export async function whenProgram(meta, main, { helpsItself = false } = {}) {
   const program = process.argv[1]
   // a clone that is reached over a link is named with the link in argv, and without it in the URL
   if (program === undefined || !existsSync(program) || meta.url !== pathToFileURL(realpathSync(program)).href) return
+  if (!helpsItself && process.argv.slice(2).includes('--help')) {
+    process.stdout.write(headOf(readFileSync(program, 'utf8')))
+    return
+  }
   try {
     await main()
   } catch (error) {
@@ -130,4 +136,15 @@ export async function whenProgram(meta, main) {
     process.stderr.write(`${error.message}\n${error.hint === undefined ? '' : `hint: ${error.hint}\n`}`)
     process.exitCode = error.exit
   }
+}
+
+/**
+ * The comment that a script begins with, as plain text.
+ *
+ * @param {string} source
+ */
+function headOf(source) {
+  const [, comment = ''] = /^\/\*\*(.*?)\*\//s.exec(source) ?? []
+  const lines = comment.split('\n').map((line) => line.replace(/^ \* ?/, '').trimEnd())
+  return `${lines.join('\n').trim()}\n`
 }

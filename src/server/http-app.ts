@@ -269,7 +269,7 @@ function notFound(request: IncomingMessage, routes: readonly Route[]): Fault {
   if (methods.length === 0) {
     return new Fault('NOT_FOUND', {
       message: 'Cannot find the route: there is none with this path',
-      hint: 'Check the path; the API lives under /api/v1',
+      hint: 'Check the path; the API lives under /api/v1, for example /api/v1/health',
     })
   }
   const allow = [...new Set(methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])))].join(', ')

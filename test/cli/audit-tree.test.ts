@@ -10,6 +10,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { delegationOf, renamed } from '../journal/told-trees.ts'
 import { inProcess, jsonLines, symbi } from '../support/cli.ts'
 import { type TemporaryFolder, temporaryFolder } from '../support/folder.ts'
 import { family, oneDelegation, type Tale, type ToldRun } from '../support/told-runs.ts'
@@ -394,6 +395,26 @@ describe('audit verify of a project whose runs delegate', () => {
       { result: 'missing', note: expect.stringMatching(/^it began run .*, and its journal is missing$/) },
     ])
   })
+
+  test.each(['child', 'parent'] as const)(
+    'misses the journal of a %s that only lies where it was written, which is not here',
+    async (which) => {
+      const made = oneDelegation()
+      const { tale, parent, child } = made
+      await using elsewhere = await temporaryFolder()
+      await using project = await projectOf(tale)
+      // what was copied here links to where it was, and there the journal still is
+      const gone = which === 'child' ? child : parent
+      if (which === 'child') renamed(made, child.pathIn(elsewhere.path))
+      else delegationOf(made).parent_audit = { ...parent.audit, path: parent.pathIn(elsewhere.path) }
+      tale.write(project.governed)
+      renameSync(project.pathOf(gone), gone.pathIn(elsewhere.path))
+      const done = await project.audit('verify', '--json')
+      expect(done.code).toBe(1)
+      const found = jsonLines(done.stdout).filter(({ run_id }) => run_id === gone.runId)
+      expect(found).toMatchObject([{ result: 'missing' }])
+    },
+  )
 
   test('finds a run whose parent, which is here, knows nothing of it', async () => {
     const { tale, parent, child } = oneDelegation()

@@ -121,6 +121,6 @@ function isFolder(name: string): Fault {
 function missing(wanted: string): Fault {
   return new Fault('EVIDENCE_INVALID', {
     message: `Cannot verify the journal "${wanted}": there is no such file and no such run in the project`,
-    hint: 'Check the path or the id, and name the project with --project; the runtime never deletes a journal',
+    hint: 'Check the path or the id, and name the project with --project. "symbi audit verify" without a name lists journals that are gone',
   })
 }

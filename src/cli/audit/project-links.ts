@@ -3,7 +3,7 @@
  * were begun, are compared with each other, from what was read then. A result that is bad is judged again from the files:
  * a project at work writes on between two of its journals.
  */
-import { basename } from 'node:path'
+import { basename, dirname } from 'node:path'
 import { isFault, isJsonObject } from '../../core/index.ts'
 import { type JudgedRun, type Reading, type RunFacts, type RunTree, runsOf, verifyTree } from '../../journal/index.ts'
 import type { PublicKey } from '../../keys/index.ts'
@@ -29,7 +29,7 @@ export async function judgeLinks(
       const place = { path, runId: run.run_id, agentId: run.agent_id, key }
       const tree = await verifyTree(cli.world, place, { known: linked, progress })
       for (const { node } of runsOf(tree.root)) judged.add(node.run_id)
-      amended.take(tree)
+      amended.take(tree, dirname(path))
     } catch (error) {
       if (!isFault(error, 'EVIDENCE_CHANGING')) throw error
       amended.note(run.run_id, 'its links are not judged, because its runs are at work')
@@ -51,6 +51,8 @@ function topmostFirst(linked: ReadonlyMap<string, Reading>): readonly (readonly 
   return runs.sort(([, left], [, right]) => rank(left) - rank(right))
 }
 
+const READ_ELSEWHERE = 'it is not here, and was found where its parent says that it was written'
+
 class Findings {
   readonly all: Finding[]
   readonly #places = new Map<string, number>()
@@ -60,14 +62,20 @@ class Findings {
     for (const [at, { run_id }] of findings.entries()) if (run_id !== null) this.#places.set(run_id, at)
   }
 
-  take({ root, above }: RunTree): void {
+  /** `folder`: where all of these journals are to lie. One that was read elsewhere is a sound one, and missing here. */
+  take({ root, above }: RunTree, folder: string): void {
+    const isHere = ({ path }: JudgedRun): boolean => dirname(path) === folder
     for (const { node, parent } of runsOf(root)) {
-      if (node.result !== 'verified' && node.result !== 'incomplete') this.#spoil(node, parent)
+      const isSound = node.result === 'verified' || node.result === 'incomplete'
+      if (!isSound) this.#spoil(node, parent)
+      else if (!isHere(node)) this.#spoil({ ...node, result: 'missing', problems: [READ_ELSEWHERE] }, parent)
     }
     if (above === null) return
-    if (above.result === 'missing') {
+    if (above.result === 'missing' || !isHere(above)) {
       this.note(root.run_id, `it was begun by run ${above.run_id}, whose journal is not here`)
-      this.#spoil({ ...above, problems: [`it began run ${root.run_id}, and its journal is missing`] }, null)
+      const problems = [`it began run ${root.run_id}, and its journal is missing`]
+      this.#spoil({ ...above, result: 'missing', problems }, null)
+      return
     }
     if (above.result === 'invalid')
       this.note(root.run_id, `it was begun by run ${above.run_id}, whose journal is invalid`)

@@ -122,7 +122,7 @@ async function warmUp(): Promise<void> {
   }
   throw new Error(
     `Cannot simulate: a life that is known was not the same twice within ${WARMING_MS} ms of real time. ` +
-      'Something in it waits for the real world: a module that is loaded late, a thread, a file. Load it in warmUp(), or bring it through the World',
+      'Either the machine is too busy, or something in it waits for the real world: a module that is loaded late, a thread, a file. Load it in warmUp(), or bring it through the World',
   )
 }
 
