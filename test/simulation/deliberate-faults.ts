@@ -637,7 +637,7 @@ export const DELIBERATE_FAULTS: readonly DeliberateFault[] = [
         replace: 'else if (false)',
       },
     ],
-    caughtBy: ['policy is obeyed'],
+    caughtBy: ['policy is obeyed', 'every call is accounted for'], // the server says in the name of its tool that it is another one
     from: 25,
   },
   {
