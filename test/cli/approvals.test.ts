@@ -174,7 +174,9 @@ test('in two terminals: a chat waits, the other one lists, shows and approves, a
   await using project = await testProject()
   writeFileSync(project.of('model.json'), HEALTH_SCRIPT)
   const env = { SYMBIONT_REQUIRE_APPROVAL_TOOLS: 'system_health' }
-  await using server = await startUp(project.path, ['--provider', `scripted:${project.of('model.json')}`], { env })
+  const unlimited = ['--rate-limit-per-minute', '100000', '--rate-limit-burst', '10000'] // it asks until the chat waits
+  const flags = ['--provider', `scripted:${project.of('model.json')}`, ...unlimited]
+  await using server = await startUp(project.path, flags, { env })
   const where = ['--project', project.path]
   const chat = symbi(['chat', 'how is it?', ...where])
   let ids: readonly unknown[] = []
