@@ -53,14 +53,8 @@ function originProblems(delegation: Delegation, parent: RunFacts, child: RunFact
     const members = differences(said, link, parent, key)
     if (members.length > 0) problems.push(`its journal tells ${list(members)} differently than the link of its parent`)
   }
-  if (isOtherCall(link, child)) problems.push('it made another call than the one that its parent began it for')
   if (isBefore(child.start.timestamp, timestamp)) problems.push('it began before its parent had recorded the intent')
   return problems
-}
-
-/** A run that no model drives was begun for one call of a tool client, and the link names that call. */
-function isOtherCall({ call_fingerprint }: DelegationLink, { answers, calls }: RunFacts): boolean {
-  return answers === 0 && calls.some((made) => made !== call_fingerprint)
 }
 
 /** Names of the members in which the child's record of the link differs from what its parent wrote, and from who that is. */

@@ -6,15 +6,7 @@
  */
 
 import type { RunId, Timestamp } from '../core/index.ts'
-import {
-  type AgentId,
-  type Hash,
-  type HexHash,
-  hexHash,
-  isJsonObject,
-  type Json,
-  type JsonObject,
-} from '../core/index.ts'
+import { type AgentId, type HexHash, hexHash, isJsonObject, type Json, type JsonObject } from '../core/index.ts'
 import type { AuditReference, EventOf, InferenceReservation, TerminationReason } from '../events/index.ts'
 import type { VerifiedPrefix } from './evidence.ts'
 
@@ -54,8 +46,6 @@ export interface RunFacts {
   readonly outputHashes: readonly HexHash[]
   /** Replies of the model that the run worked with. */
   readonly answers: number
-  /** Fingerprints of the tool calls that it was about to make. */
-  readonly calls: readonly Hash[]
   readonly budget: EventOf<'BudgetOpened'> | EventOf<'BudgetScopeLinked'> | null
   /** Only a root records these, for the whole tree. */
   readonly reservations: readonly InferenceReservation[]
@@ -67,7 +57,6 @@ export function runFacts({ run_id, agent_id, entries }: VerifiedPrefix): RunFact
   const reservations: InferenceReservation[] = []
   let outputHashes: readonly HexHash[] = []
   let answers = 0
-  const calls: Hash[] = []
   let budget: RunFacts['budget'] = null
   let end: RunFacts['end'] = null
   for (const { sequence, timestamp, event } of entries) {
@@ -91,9 +80,6 @@ export function runFacts({ run_id, agent_id, entries }: VerifiedPrefix): RunFact
         if (hashes.length > 0) outputHashes = hashes
         break
       }
-      case 'ToolDispatchStarted':
-        calls.push(event.call_fingerprint)
-        break
       case 'ReasoningComplete':
         answers += 1
         break
@@ -121,7 +107,6 @@ export function runFacts({ run_id, agent_id, entries }: VerifiedPrefix): RunFact
     delegations,
     outputHashes,
     answers,
-    calls,
     budget,
     reservations,
   }

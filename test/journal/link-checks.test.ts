@@ -7,7 +7,6 @@ import { isPathOf } from '../../src/journal/link-checks.ts'
 import type { RunFacts } from '../../src/journal/run-facts.ts'
 import { madeKey } from '../support/journal-maker.ts'
 import { family, type OneDelegation, oneDelegation, Tale, type ToldRun } from '../support/told-runs.ts'
-import { intent } from './entries.ts'
 import { delegationOf, hasty, other, otherReference, placeOf, renamed, results, toldTrees } from './told-trees.ts'
 
 const { disk, verified } = toldTrees()
@@ -129,42 +128,6 @@ describe('what a link says of the parent', () => {
       false,
       false,
     ])
-  })
-})
-
-describe('a run of one call', () => {
-  /** Begun by its parent for one call, and without a model unless `answers`: the calls that it is about to make. */
-  async function making(made: readonly ('its own' | 'another')[], answers = false): Promise<readonly string[]> {
-    const tale = new Tale()
-    const parent = tale.root()
-    const child = tale.delegate(parent, 'reviewer')
-    if (answers) tale.ask(child, { Respond: { content: 'fine' } })
-    const { event } = parent.find('DelegationStarted')
-    const own = (event as { readonly call_fingerprint: string }).call_fingerprint
-    for (const [at, which] of made.entries()) {
-      const dispatch_id = `00000000-0000-4000-8000-00000000000${at}`
-      const call_fingerprint = which === 'its own' ? own : `sha256:${'0'.repeat(64)}`
-      child.tell({ ...intent, dispatch_id, call_id: `call ${at}`, call_fingerprint } as never)
-    }
-    tale.end(child, 'Timeout')
-    const { root } = await verified(parent)
-    return root.children[0]?.problems ?? ['it is not there']
-  }
-
-  test('makes the call that its link names, or none', async () => {
-    expect(await making([])).toEqual([])
-    expect(await making(['its own'])).toEqual([])
-  })
-
-  test.each([[['another']], [['its own', 'another']], [['another', 'its own']]] as const)(
-    'that makes %j does not match',
-    async (made) => {
-      expect(await making(made)).toEqual(['it made another call than the one that its parent began it for'])
-    },
-  )
-
-  test('that a model drives makes calls of its own', async () => {
-    expect(await making(['another'], true)).toEqual([])
   })
 })
 

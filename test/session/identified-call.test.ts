@@ -123,27 +123,20 @@ describe('a call with an id', () => {
     expect(storyOf(await treeOf(journal)).map(([, result]) => result)).toEqual(['verified', 'verified'])
   })
 
-  test('that is another one than its link names does not match', async () => {
+  test('that a gate changed before it allowed it verifies, though its link names what was asked', async () => {
     using project = temporaryProject()
-    let prepared = 0
-    const box = (inner: Toolbox): Toolbox => ({
-      ...inner,
-      prepare: (...args) => {
-        prepared += 1
-        const call = inner.prepare(...args)
-        return prepared === 1 ? { ...call, fingerprint: `sha256:${'0'.repeat(64)}` as Hash } : call
-      },
+    const tool = toolOf('look')
+    const changing = gateOf(({ action, arguments: args }) => {
+      if (args?.at === 'safe' || !('ToolCall' in action)) return { kind: 'Allow', policies: ['p'] }
+      const modified_action = { ToolCall: { ...action.ToolCall, arguments: '{"at":"safe"}' } }
+      return { kind: 'Modify', modified_action, reason: 'safer', policies: ['p'] }
     })
-    await using open = await openSession(project, { box })
+    await using open = await openSession(project, { tool, gate: changing })
     const { session, journal, once } = open
     await once(idOf(), callOf('a', 'look', { at: 'b' }))
     await session.close()
-    expect(storyOf(await treeOf(journal)).at(-1)).toEqual([
-      'look',
-      'mismatch',
-      'Completed',
-      ['it made another call than the one that its parent began it for'],
-    ])
+    expect(tool.ran).toEqual([{ at: 'safe' }])
+    expect(storyOf(await treeOf(journal)).map(([, result]) => result)).toEqual(['verified', 'verified'])
   })
 
   test('runs once in a journal of its own, which the journal of the session links to', async () => {

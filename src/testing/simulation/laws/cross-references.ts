@@ -50,7 +50,8 @@ export function whyMisquoted({ name, entries }: ReadJournal): string | null {
 
 /**
  * Why the run of a tool client's call makes another call than the session says that it began it for; null where all agree. A run
- * that a model drives was begun with a task, and makes calls of its own.
+ * that a model drives was begun with a task, and makes calls of its own. No gate of these lives changes a call; one that does would leave
+ * honest journals like this, so our verifier cannot ask the same.
  */
 export function whyOtherCall(journals: ReadonlyMap<string, ReadJournal>): string | null {
   for (const { name, entries } of journals.values()) {
