@@ -2,7 +2,7 @@
  * One simulated life: processes boot, serve, crash and boot again while clients come and go; in the end everybody leaves, a
  * fresh process answers for every id, and the laws look at what is left.
  */
-import { neverStopped, nodeWorld } from '../../../world/index.ts'
+import { nodeWorld } from '../../../world/index.ts'
 import { chanceOf } from '../chance.ts'
 import { lawsOf } from '../laws/all.ts'
 import type { Violation } from '../laws/law.ts'
@@ -26,6 +26,7 @@ import { BANK_ADDRESS, layOut, needsApproval, OTHER_TOKEN, PROJECT } from './sce
 import type { OwnProcess, Shore } from './shore.ts'
 import { StdioLine } from './stdio-line.ts'
 import { ToolClient } from './tool-client.ts'
+import { warmUp } from './warm-up.ts'
 
 export interface LivedLife {
   readonly seed: number
@@ -57,7 +58,7 @@ const GOVERNED = `${PROJECT}/.symbiont/governed`
 const HELD = `${PROJECT}/.symbiont/approvals/held`
 
 export async function live(plan: Plan): Promise<LivedLife> {
-  warm ??= warmUp()
+  warm ??= warmUp((known) => new LifeRun(known).run())
   await warm
   return await bounded(new LifeRun(plan))
 }
@@ -85,56 +86,6 @@ const LIFE_MS = 180_000
 
 let warm: Promise<unknown> | null = null
 
-/**
- * What is loaded at its first use comes from the real disk, in real time, and a life that meets it is another one each time. So
- * the large modules are loaded by name, and one life is lived until it is the same twice, before the first that counts. Two lives
- * in which nothing was loaded yet look the same too; so its clients must have been answered, or it must be the same many times: a
- * broken runtime may answer nobody.
- */
-async function warmUp(): Promise<void> {
-  await Promise.all([
-    import('@ai-sdk/openai-compatible'),
-    import('@modelcontextprotocol/sdk/client/index.js'),
-    import('@modelcontextprotocol/sdk/client/streamableHttp.js'),
-    import('@modelcontextprotocol/sdk/server/index.js'),
-    import('@modelcontextprotocol/sdk/types.js'),
-    import('@node-rs/argon2'),
-    import('fastify'),
-    import('ws'),
-  ])
-  const events: PlannedEvent[] = [
-    { kind: 'chat', client: 0, step: { do: 'send', request: 0 } },
-    { kind: 'chat', client: 0, step: { do: 'await' } },
-    { kind: 'tools', client: 0, step: { do: 'list' } },
-    { kind: 'tools', client: 0, step: { do: 'call', call: 0, identified: true, wait: true } },
-    { kind: 'stdio', step: { do: 'call', call: 1, identified: true, wait: true } },
-  ]
-  const latestMs = real.monotonicMs() + WARMING_MS
-  let before = ''
-  for (let same = 0; real.monotonicMs() < latestMs; ) {
-    const { trace } = await new LifeRun({ seed: 0, events }).run()
-    const now = trace.join('\n')
-    same = now === before ? same + 1 : 0
-    const answered = trace.filter((line) => line.includes('  Settled  ') && !line.includes('NOT_FOUND')).length
-    if (same >= (answered >= events.filter(asks).length ? 1 : SAME_FOR_ALL)) return
-    before = now
-    await real.sleep(LOADING_MS * (1 + same), neverStopped())
-  }
-  throw new Error(
-    `Cannot simulate: a life that is known was not the same twice within ${WARMING_MS} ms of real time. ` +
-      'Either the machine is too busy, or something in it waits for the real world: a module that is loaded late, a thread, a file. Load it in warmUp(), or bring it through the World',
-  )
-}
-
-function asks(event: PlannedEvent): boolean {
-  if (event.kind === 'chat') return event.step.do === 'send'
-  return (event.kind === 'tools' || event.kind === 'stdio') && event.step.do === 'call'
-}
-
-const SAME_FOR_ALL = 10
-/** The slowest disk that we wait for. */
-const WARMING_MS = 60_000
-const LOADING_MS = 30
 const real = nodeWorld().clock
 
 class LifeRun {
