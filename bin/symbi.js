@@ -9,7 +9,7 @@ import { requireNode } from './node-version.js'
 
 const { version } = requireNode()
 
-const program = new URL('../dist/cli/main.js', import.meta.url)
+const program = new URL('../dist/symbi/symbi.js', import.meta.url)
 const [asked, ...more] = process.argv.slice(2)
 if (more.length === 0 && (asked === '--version' || asked === '-V')) {
   process.stdout.on('error', () => undefined) // a reader that goes away has its answer

@@ -1,5 +1,6 @@
 /**
- * Builds dist from src, when src changed.
+ * Builds dist from src, when src changed: the modules that the package exports, and the command line as a few files of its own
+ * (`vite.config.ts`), because a process that starts reads few files sooner than many.
  *
  * A fingerprint of the sources lies in dist. It is removed before a build and written after a complete one, so a build
  * that was interrupted or failed is never taken for a program. What tsc leaves behind for a source that is gone, goes too.
@@ -10,7 +11,9 @@ import { join, relative, sep } from 'node:path'
 import { ROOT, runTool, Stop, whenProgram } from './steps.mjs'
 
 const FINGERPRINT = join('dist', '.fingerprint')
-const SETTINGS = ['tsconfig.json', 'tsconfig.build.json', 'package-lock.json']
+const SETTINGS = ['tsconfig.json', 'tsconfig.build.json', 'vite.config.ts', 'package-lock.json']
+/** Where the command line lies, below dist: made by the bundler, which keeps nothing of last time. */
+const COMMAND_LINE = 'symbi'
 
 /**
  * @param {string} root the clone
@@ -26,6 +29,9 @@ export function buildWhenStale(root, { stdout = 'inherit' } = {}) {
     throw new Stop('Cannot build the program: the compiler found errors', { hint: 'They are listed above' })
   }
   removeOrphans(root)
+  if (runTool('vite', ['build'], { root, stdout }) !== 0) {
+    throw new Stop('Cannot build the program: the bundler failed', { hint: 'Its words are above' })
+  }
   writeFileSync(stamp, wanted)
   return true
 }
@@ -43,6 +49,7 @@ function fingerprintOf(root) {
 /** @param {string} root */
 function removeOrphans(root) {
   for (const path of filesUnder(root, 'dist')) {
+    if (path.startsWith(`dist/${COMMAND_LINE}/`)) continue
     const made = /^dist\/(.+?)(?:\.d\.ts|\.js|\.js\.map)$/.exec(path)
     if (made !== null && !existsSync(join(root, 'src', `${made[1]}.ts`))) rmSync(join(root, path))
   }

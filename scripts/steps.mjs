@@ -11,6 +11,7 @@ export const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const TOOLS = {
   biome: 'node_modules/@biomejs/biome/bin/biome',
   tsc: 'node_modules/typescript/bin/tsc',
+  vite: 'node_modules/vite/bin/vite.js',
   vitest: 'node_modules/vitest/vitest.mjs',
 }
 

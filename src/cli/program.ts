@@ -4,26 +4,25 @@
  */
 import type { Command } from 'commander'
 import { CODES, Fault, VERSION } from '../core/index.ts'
-import { loadAtOnce } from './at-once.ts'
 import type { Cli, ExitCode } from './cli.ts'
 import { oneLine } from './plain-text.ts'
 
 type Register = (program: Command, cli: Cli, exit: ExitCode) => void
 type Load = () => Promise<{ readonly register: Register }>
-const COMMANDS: { readonly [name: string]: readonly [built: string, load: Load] } = {
-  init: ['./init/init.js', () => import('./init/init.ts')],
-  run: ['./run/run.js', () => import('./run/run.ts')],
-  up: ['./up/up.js', () => import('./up/up.ts')],
-  chat: ['./chat/chat.js', () => import('./chat/chat.ts')],
-  keys: ['./keys.js', () => import('./keys.ts')],
-  approvals: ['./approvals/approvals.js', () => import('./approvals/approvals.ts')],
-  audit: ['./audit/audit.js', () => import('./audit/audit.ts')],
-  invocation: ['./invocation.js', () => import('./invocation.ts')],
-  policy: ['./policy/policy.js', () => import('./policy/policy.ts')],
-  mcp: ['./mcp/mcp.js', () => import('./mcp/mcp.ts')],
-  dsl: ['./dsl/dsl.js', () => import('./dsl/dsl.ts')],
-  fmt: ['./fmt/fmt.js', () => import('./fmt/fmt.ts')],
-  doctor: ['./doctor/doctor.js', () => import('./doctor/doctor.ts')],
+const COMMANDS: { readonly [name: string]: Load } = {
+  init: () => import('./init/init.ts'),
+  run: () => import('./run/run.ts'),
+  up: () => import('./up/up.ts'),
+  chat: () => import('./chat/chat.ts'),
+  keys: () => import('./keys.ts'),
+  approvals: () => import('./approvals/approvals.ts'),
+  audit: () => import('./audit/audit.ts'),
+  invocation: () => import('./invocation.ts'),
+  policy: () => import('./policy/policy.ts'),
+  mcp: () => import('./mcp/mcp.ts'),
+  dsl: () => import('./dsl/dsl.ts'),
+  fmt: () => import('./fmt/fmt.ts'),
+  doctor: () => import('./doctor/doctor.ts'),
 }
 
 export async function run(argv: readonly string[], cli: Cli): Promise<number> {
@@ -50,10 +49,7 @@ async function dispatch(argv: readonly string[], cli: Cli): Promise<number> {
   const exit: ExitCode = { code: 0 }
   const asked = COMMANDS[argv[0] ?? '']
   const rows = asked === undefined ? Object.values(COMMANDS) : [asked] // all of them for help and for a misspelt name
-  for (const [built, load] of rows) {
-    loadAtOnce(built)
-    ;(await load()).register(program, cli, exit)
-  }
+  for (const load of rows) (await load()).register(program, cli, exit)
   inherit(program)
   try {
     await program.parseAsync(['node', 'symbi', ...argv])

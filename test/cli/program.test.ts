@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { VERSION } from '../../src/core/index.ts'
 import { inProcess, symbi } from '../support/cli.ts'
@@ -10,13 +10,6 @@ test.each(['--version', '-V'])('%s prints the version and nothing else', async (
 
 test('a version that is asked for beside other arguments is answered as well', async () => {
   expect(await inProcess(['--version', '--json'])).toMatchObject({ code: 0, stdout: `${VERSION}\n` })
-})
-
-test('what is loaded at once for a command is the module that the command imports', async () => {
-  const text = await readFile(new URL('../../src/cli/program.ts', import.meta.url), 'utf8')
-  const rows = [...text.matchAll(/: \['(.+)\.js', \(\) => import\('(.+)\.ts'\)\],/g)]
-  expect(rows.length).toBeGreaterThan(10)
-  for (const [, built, source] of rows) expect(built).toBe(source)
 })
 
 describe('a usage error exits 64 with its code and a hint, and prints no result', () => {

@@ -23,9 +23,9 @@ describe('bin/symbi.js', () => {
 
   test('hands over to the built program, with its arguments and its exit code', async () => {
     await using clone = await bareClone()
-    await mkdir(clone.of('dist', 'cli'), { recursive: true })
+    await mkdir(clone.of('dist', 'symbi'), { recursive: true })
     const program = 'console.log(process.argv.slice(2).join(" ")); process.exitCode = 2'
-    await writeFile(clone.of('dist', 'cli', 'main.js'), program)
+    await writeFile(clone.of('dist', 'symbi', 'symbi.js'), program)
     const done = spawnSync(clone.of('bin', 'symbi.js'), ['chat', '--json'], { encoding: 'utf8' })
     expect([done.status, done.stdout, done.stderr]).toEqual([2, 'chat --json\n', ''])
   })
@@ -39,8 +39,8 @@ describe('bin/symbi.js', () => {
 
   test('is what npx finds from the folder of the clone, without any network', async () => {
     await using clone = await bareClone()
-    await mkdir(clone.of('dist', 'cli'), { recursive: true })
-    await writeFile(clone.of('dist', 'cli', 'main.js'), 'console.log("symbi", process.argv[2])')
+    await mkdir(clone.of('dist', 'symbi'), { recursive: true })
+    await writeFile(clone.of('dist', 'symbi', 'symbi.js'), 'console.log("symbi", process.argv[2])')
     const done = spawnSync('npx', ['--no-install', 'symbi', 'doctor'], {
       cwd: clone.path,
       encoding: 'utf8',

@@ -53,7 +53,7 @@ export interface Running {
 
 /** Starts a command and does not wait. Its standard input stays open. It ends with this process at the latest. */
 export function start(args: readonly string[], { env = {}, cwd }: RunOptions = {}): Running {
-  if (!existsSync(join(ROOT, 'dist', 'cli', 'main.js')))
+  if (!existsSync(join(ROOT, 'dist', 'symbi', 'symbi.js')))
     throw new Error('the program is not built: run "npm run build"')
   const child = spawn(process.execPath, [...BRIEF, ...NO_ORPHAN, PROGRAM, ...args], {
     env: { PATH: process.env.PATH ?? '', HOME: '/nonexistent', NO_COLOR: '1', ...env },

@@ -1,6 +1,6 @@
 /** Checks of the machine: Node, the guarantees of the file system, room to write, and the port. */
+import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { isJsonObject, readJson } from '../../core/index.ts'
 import { HTTP_LIMITS } from '../../server/index.ts'
 import { readPrivateFile, tryLockFile } from '../../store/index.ts'
@@ -11,7 +11,8 @@ import { configOf, type Finding, failed, ok, type Patient, projectOf, skipped } 
 /** `engines.node` of our own package.json is the one place that says which Node we need. */
 export async function checkNode({ world }: Patient): Promise<Finding> {
   const running = process.versions.node
-  const text = await readTextFile(world, fileURLToPath(new URL('../../../package.json', import.meta.url)), 256 * 1024)
+  const manifest = createRequire(import.meta.url).resolve('symbi-runtime/package.json')
+  const text = await readTextFile(world, manifest, 256 * 1024)
   const range = /"node": ">=(\d+)\.(\d+)"/.exec(text ?? '')
   if (range === null)
     return failed(`Node ${running}`, 'The package is damaged: its package.json names no Node. Install it again')
