@@ -19,6 +19,11 @@ export interface Context {
   readonly say: (text: string) => void
 }
 
+/** More rounds than others take, for what differs much from one to the next. A quick look stays quick. */
+export function withRounds(context: Context, rounds: number): Context {
+  return { ...context, rounds: context.quick ? context.rounds : rounds }
+}
+
 export function freshFolder({ place }: Context, name: string): string {
   return mkdtempSync(join(place, `${name}-`))
 }

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { newId } from '../src/core/index.ts'
 import type { EventLog } from '../src/events/index.ts'
 import { createJournal, type Journal } from '../src/journal/index.ts'
-import { type Bench, type Context, freshFolder } from './bench.ts'
+import { type Bench, type Context, freshFolder, withRounds } from './bench.ts'
 import { type Floor, floorOf, openFloorFile } from './floor.ts'
 import { type Result, resultOf } from './result.ts'
 import { compare, median, timed } from './rounds.ts'
@@ -107,7 +107,7 @@ async function oneAtATime(
     return median(costs.map(({ wallMs }) => wallMs))
   }
   const wall = await compare(
-    { rounds: context.quick ? 1 : ROUNDS_ALONE },
+    withRounds(context, ROUNDS_ALONE),
     () => averaged(() => ours(parts, 1), cpu.ours),
     () => averaged(() => bare(parts, 1), cpu.bare),
   )

@@ -9,7 +9,7 @@ import { newId } from '../src/core/index.ts'
 import type { NewEntry } from '../src/events/index.ts'
 import { createJournal, type Journal, parsePublicKey, verify } from '../src/journal/index.ts'
 import { nodeWorld } from '../src/world/index.ts'
-import { type Bench, type Context, freshFolder } from './bench.ts'
+import { type Bench, type Context, freshFolder, withRounds } from './bench.ts'
 import { longestBlock } from './longest-block.ts'
 import { type Result, resultOf } from './result.ts'
 import { compare, median, timed } from './rounds.ts'
@@ -21,6 +21,10 @@ export const largeJournals: readonly Bench[] = [
 ]
 
 const MIB = 1024 * 1024
+/** A round is over in a moment, and the disk is at its slowest or fastest in some of them. */
+const ROUNDS_OF_APPENDS = 51
+/** Whoever shares the processors takes one of two threads away in some of the rounds. */
+const ROUNDS_OF_THREADS = 11
 const world = nodeWorld()
 
 async function measureAppend(context: Context): Promise<readonly Result[]> {
@@ -38,7 +42,7 @@ async function measureAppend(context: Context): Promise<readonly Result[]> {
     for (let append = 0; append < appends; append += 1) spent.push((await timed(() => journal.append([entry]))).wallMs)
     return median(spent)
   }
-  const compared = await compare(context, perAppend(large), perAppend(empty))
+  const compared = await compare(withRounds(context, ROUNDS_OF_APPENDS), perAppend(large), perAppend(empty))
   return [
     resultOf({
       name: `append to a journal of ${sizeMib} MiB`,
@@ -70,8 +74,9 @@ async function measureVerify(context: Context): Promise<readonly Result[]> {
     const { wallMs } = await timed(() => verify(world, path, key, { threads }))
     return (count * 1000) / wallMs
   }
-  const one = await compare(context, rate(1), bare)
-  const two = await compare(context, rate(2), rate(1))
+  const steady = withRounds(context, ROUNDS_OF_THREADS)
+  const one = await compare(steady, rate(1), bare)
+  const two = await compare(steady, rate(2), rate(1))
   const blocks: Awaited<ReturnType<typeof longestBlock>>[] = []
   for (let round = 0; round < context.rounds; round += 1) {
     blocks.push(await longestBlock(() => verify(world, path, key)))

@@ -1,7 +1,7 @@
 /**
- * The signature checks of one verification: nine tenths of its cost. They run here, or in threads beside this one where
- * enough of them are left to pay for threads. Answers are taken in the order of the records, so the first bad record is the
- * one that is told.
+ * The signature checks of one verification: nine tenths of its cost. They run here, and where enough of them are left to pay for
+ * threads, in threads beside this one as well: what no thread has room for is checked here at once, so that nobody waits for the
+ * other. Answers are taken in the order of the records, so the first bad record is the one that is told.
  */
 import { type PublicKey, SignatureThreads } from '../keys/index.ts'
 import type { World } from '../world/index.ts'
@@ -9,8 +9,10 @@ import { invalidRecord, type SignedPayload } from './record.ts'
 
 /** Checks that take longer than a thread needs to come up. */
 const RECORDS_A_THREAD = 400
-/** This thread reads what they check, and cannot feed more. */
+/** This one among them: it reads what they check, and cannot feed more. */
 const THREADS_MAX = 8
+/** Runs that wait here behind one that a thread holds back, for each that the threads have room for. */
+const BEHIND_MAX = 4
 
 /** Checks made here between two turns for others: some milliseconds. */
 const AT_ONCE = 32
@@ -20,6 +22,8 @@ interface Run {
   readonly records: readonly SignedPayload[]
   /** Null where this thread is to check. */
   readonly answers: Promise<readonly boolean[]> | null
+  /** The place of the first bad one, -1 where all are good; null while nobody knows. */
+  firstBad: number | null
 }
 
 export class Signatures implements Disposable {
@@ -27,7 +31,7 @@ export class Signatures implements Disposable {
   readonly #key: PublicKey
   readonly #threadsMax: number
   #threads: SignatureThreads | null = null
-  #runs: Run[] = []
+  readonly #runs: Run[] = []
 
   /** With 1, all work stays on this thread. */
   constructor(world: World, key: PublicKey, threads = world.threads.spare + 1) {
@@ -39,18 +43,32 @@ export class Signatures implements Disposable {
   /** Told how many records seem to be left. */
   expect(records: number): void {
     const count = Math.min(this.#threadsMax, Math.floor(records / RECORDS_A_THREAD))
-    if (count > 1) this.#threads ??= new SignatureThreads(this.#world.threads, this.#key, count)
+    if (count > 1) this.#threads ??= new SignatureThreads(this.#world.threads, this.#key, count - 1)
   }
 
   /** Asks about a run of records. Many in a row, because each change between parsing and curve arithmetic costs. */
   ask(records: readonly SignedPayload[], first: number): void {
-    this.#runs.push({ first, records, answers: this.#threads?.take(records) ?? null })
+    const answers = this.#threads?.take(records) ?? null
+    const run: Run = { first, records, answers, firstBad: null }
+    this.#runs.push(run)
+    void answers?.then((fits) => {
+      run.firstBad = fits.indexOf(false)
+    })
   }
 
-  /** Records before this one are to be settled now: of the runs behind them the threads can take one more. */
-  get due(): number {
-    const out = Math.max(0, (this.#threads?.room ?? 0) - 1)
-    return this.#runs.at(Math.max(0, this.#runs.length - out))?.first ?? Number.POSITIVE_INFINITY
+  /**
+   * Checks the newest run here if no thread took it, and settles what is known then. Gives the first record that is not settled,
+   * infinity where all are. Throws as `settle`.
+   */
+  async advance(): Promise<number> {
+    const newest = this.#runs.at(-1)
+    if (newest?.answers === null) newest.firstBad ??= await this.#firstBadOf(newest.records)
+    const behindMax = BEHIND_MAX * (this.#threads?.room ?? 0)
+    for (let run = this.#runs[0]; run !== undefined; run = this.#runs[0]) {
+      if (run.firstBad === null && this.#runs.length <= behindMax) return run.first
+      await this.settle(run.first + run.records.length)
+    }
+    return Number.POSITIVE_INFINITY
   }
 
   /** Waits for the answers about all records before this one. Throws `EVIDENCE_INVALID` for the first that is bad. */
@@ -59,7 +77,7 @@ export class Signatures implements Disposable {
       this.#runs.shift()
       const { first, records, answers } = run
       const due = records.slice(0, end - first)
-      const bad = answers === null ? await this.#firstBad(due) : (await answers).indexOf(false)
+      const bad = run.firstBad ?? (answers === null ? await this.#firstBadOf(due) : (await answers).indexOf(false))
       if (bad === -1 || bad >= due.length) continue
       throw invalidRecord(first + bad, 'its signature does not fit the payload and the given key')
     }
@@ -69,9 +87,9 @@ export class Signatures implements Disposable {
     this.#threads?.stop()
   }
 
-  async #firstBad(records: readonly SignedPayload[]): Promise<number> {
+  async #firstBadOf(records: readonly SignedPayload[]): Promise<number> {
     for (const [index, { payload, signature }] of records.entries()) {
-      if (index > 0 && index % AT_ONCE === 0) await this.#world.clock.yield()
+      if (index % AT_ONCE === 0) await this.#world.clock.yield()
       if (!this.#key.verifies(payload, signature)) return index
     }
     return -1

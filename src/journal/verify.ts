@@ -25,8 +25,8 @@ export interface VerifyOptions {
   /** Told after each slice of records, for a person who waits. */
   readonly progress?: (bytesDone: number, bytesAll: number) => void
   /**
-   * Threads that may check signatures. Default: as many as the machine can spare, and one. Where more than one is allowed and
-   * the journal is long enough to keep them busy, they are started and this one reads; with 1 all work stays here.
+   * Threads that may check signatures, this one among them, 8 at most. Default: it and as many as the machine can spare. The others
+   * are started where the journal is long enough to keep them busy; with 1 all work stays here.
    */
   readonly threads?: number
 }
@@ -162,8 +162,7 @@ async function check(world: World, source: Uint8Array, key: PublicKey, rules: Ru
   let shown = 0
   /** A write did not reach the disk whole before the power failed: nothing of it was acknowledged, and nothing is believed. */
   let unwritten = false
-  const settle = async (end: number): Promise<void> => {
-    await signatures.settle(end)
+  const show = async (end: number): Promise<void> => {
     if (rules.visit === undefined) return
     const proven = entries.splice(0, end - shown)
     shown = end
@@ -171,6 +170,7 @@ async function check(world: World, source: Uint8Array, key: PublicKey, rules: Ru
   }
   let place: ExpectedPlace = { sequence: 0, previousHash: GENESIS, agentId: null, runId: null }
   for (let block = nextBlock(bytes, at, 0); block !== null; block = nextBlock(bytes, at, place.sequence)) {
+    signatures.expect(((bytes.length - at) / (block.end - at)) * block.signed.length)
     signatures.ask(block.signed, place.sequence)
     try {
       for (const { line, payload } of block.signed) {
@@ -194,14 +194,14 @@ async function check(world: World, source: Uint8Array, key: PublicKey, rules: Ru
       await signatures.settle(place.sequence + 1) // a bad signature up to here is the better answer
       throw error
     }
-    await settle(Math.min(signatures.due, place.sequence))
+    await show(Math.min(await signatures.advance(), place.sequence))
     at = block.end
     if (unwritten) break
     rules.progress?.(at, bytes.length)
-    signatures.expect(((bytes.length - at) / at) * place.sequence)
     await world.clock.yield()
   }
-  await settle(place.sequence)
+  await signatures.settle(place.sequence)
+  await show(place.sequence)
   const tail = bytes.length - at
   if (tail > 0 && rules.fragment === 'refused') throw invalid(`its last line is not finished (${tail} bytes)`)
   if (tail > LINE_BYTES_MAX && !hasUnwrittenSectors(bytes, at))

@@ -50,6 +50,16 @@ function helped(spare: number, ...unfit: number[]) {
   return { world, seen, answer: () => answer() }
 }
 
+/** A key that every signature fits, and how often it was asked. */
+function counted(): { readonly publicKey: PublicKey; looked(): number } {
+  let looked = 0
+  const verifies = (): boolean => {
+    looked += 1
+    return true
+  }
+  return { publicKey: { hex: publicKey.hex, verifies }, looked: () => looked }
+}
+
 const bad = (record: number) => ({ code: 'EVIDENCE_INVALID', facts: { record } })
 
 describe('signature checks on this thread', () => {
@@ -87,14 +97,7 @@ describe('signature checks on this thread', () => {
   })
 
   test('let others go first after every 32, and wait for them', async () => {
-    let looked = 0
-    const counting: PublicKey = {
-      hex: publicKey.hex,
-      verifies: () => {
-        looked += 1
-        return true
-      },
-    }
+    const { publicKey: counting, looked } = counted()
     let goOn = (): void => undefined
     const turn = (): Promise<void> =>
       new Promise((resolve) => {
@@ -105,33 +108,39 @@ describe('signature checks on this thread', () => {
     const settled = signatures.settle(65)
     for (const expected of [32, 64, 65]) {
       await real.clock.yield()
-      expect(looked).toBe(expected)
+      expect(looked()).toBe(expected)
       goOn()
     }
     await settled
     signatures.ask(fit.slice(0, 32), 65)
     await signatures.settle(97)
-    expect(looked).toBe(97)
+    expect(looked()).toBe(97)
   })
 
-  test('are all due at once', () => {
-    using signatures = here()
-    expect(signatures.due).toBe(Number.POSITIVE_INFINITY)
+  test('are made once, when it goes on behind the run that was asked about last', async () => {
+    const { publicKey: counting, looked } = counted()
+    using signatures = new Signatures(helped(0).world, counting)
+    expect(await signatures.advance()).toBe(Number.POSITIVE_INFINITY)
     signatures.ask(fit, 0)
-    expect(signatures.due).toBe(Number.POSITIVE_INFINITY)
+    expect(await signatures.advance()).toBe(Number.POSITIVE_INFINITY)
+    await signatures.settle(80)
+    expect(looked()).toBe(80)
+    using others = here()
+    others.ask(spoilt(5), 80)
+    await expect(others.advance()).rejects.toMatchObject(bad(85))
   })
 })
 
 describe('threads beside this one', () => {
-  test('are started where 400 records are left for each of at least two', () => {
+  test('are started where 400 records are left for each and for this one', () => {
     for (const [records, started] of [
       [0, 0],
       [400, 0],
       [799, 0],
-      [800, 2],
-      [1199, 2],
-      [1200, 3],
-      [100_000, 4],
+      [800, 1],
+      [1199, 1],
+      [1200, 2],
+      [100_000, 3],
     ] as const) {
       const { world, seen } = helped(3)
       using signatures = new Signatures(world, publicKey)
@@ -140,14 +149,14 @@ describe('threads beside this one', () => {
     }
   })
 
-  test('are as many as the machine can spare and one, as many as are asked for, and eight at most', () => {
+  test('are as many as the machine can spare, or one less than are asked for, and seven at most', () => {
     for (const [spare, asked, started] of [
       [0, undefined, 0],
-      [1, undefined, 2],
-      [20, undefined, 8],
+      [1, undefined, 1],
+      [20, undefined, 7],
       [3, 1, 0],
-      [0, 3, 3],
-      [20, 20, 8],
+      [0, 3, 2],
+      [20, 20, 7],
     ] as const) {
       const { world, seen } = helped(spare)
       using signatures = new Signatures(world, publicKey, asked)
@@ -162,26 +171,60 @@ describe('threads beside this one', () => {
       using signatures = new Signatures(world, publicKey)
       signatures.expect(1000)
       signatures.expect(100_000)
-      expect(seen).toMatchObject({ started: 2, stopped: 0 })
+      expect(seen).toMatchObject({ started: 1, stopped: 0 })
     }
-    expect(seen.stopped).toBe(2)
+    expect(seen.stopped).toBe(1)
   })
 
-  test('are given runs while they have room, and records are due only once they could not take one run more', async () => {
+  test('are given runs while they have room, and this one checks the others and waits for nobody', async () => {
     const { world, seen, answer } = helped(1)
-    using signatures = new Signatures(world, publicKey)
+    const { publicKey: counting, looked } = counted()
+    using signatures = new Signatures(world, counting)
     signatures.expect(1000)
     await real.clock.yield() // now they are up
-    const due: number[] = []
     for (let run = 0; run < 5; run += 1) {
       signatures.ask(fit, run * 80)
-      due.push(signatures.due)
+      expect(await signatures.advance()).toBe(0)
     }
-    expect(seen.asked).toBe(4)
-    expect(due).toEqual([0, 0, 0, 80, 160])
+    expect([seen.asked, looked()]).toEqual([2, 3 * 80])
     answer()
     await signatures.settle(400)
-    expect(signatures.due).toBe(Number.POSITIVE_INFINITY)
+    expect(await signatures.advance()).toBe(Number.POSITIVE_INFINITY)
+    expect([seen.asked, looked()]).toEqual([2, 3 * 80])
+  })
+
+  test('are waited for where eight runs are there and they hold the first one back', async () => {
+    const { world, answer } = helped(1)
+    using signatures = new Signatures(world, publicKey)
+    signatures.expect(1000)
+    await real.clock.yield()
+    for (let run = 0; run < 8; run += 1) {
+      signatures.ask(fit, run * 80)
+      expect(await signatures.advance()).toBe(0)
+    }
+    signatures.ask(fit, 640)
+    let told: number | null = null
+    const advanced = signatures.advance().then((first) => {
+      told = first
+    })
+    for (let turn = 0; turn < 10; turn += 1) await real.clock.yield()
+    expect(told).toBeNull()
+    answer()
+    await advanced
+    expect(told).toBe(Number.POSITIVE_INFINITY)
+  })
+
+  test('and this one are told in the order of the records: what is bad here waits for what they say', async () => {
+    const { world, answer } = helped(1, 70)
+    using signatures = new Signatures(world, publicKey)
+    signatures.expect(1000)
+    await real.clock.yield()
+    signatures.ask(fit, 0)
+    signatures.ask(fit, 80)
+    signatures.ask(spoilt(5), 160)
+    expect(await signatures.advance()).toBe(0)
+    answer()
+    await expect(signatures.settle(240)).rejects.toMatchObject(bad(70))
   })
 
   test('are believed about the records before the end, in the order of the records', async () => {
