@@ -14,7 +14,7 @@ const THREADS_MAX = 8
 /** Runs that wait here behind one that a thread holds back, for each that the threads have room for. */
 const BEHIND_MAX = 4
 
-/** Checks made here between two turns for others: some milliseconds. */
+/** Checks made here behind a turn for others: some milliseconds. */
 const AT_ONCE = 32
 
 interface Run {
