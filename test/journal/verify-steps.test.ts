@@ -69,7 +69,7 @@ describe('a journal is read in blocks', () => {
     expect(shown.filter((count) => count > 0)).toEqual([128, 128, 128, 16])
   })
 
-  test('and others have their turn after each, and one for each MiB of the hash', async () => {
+  test('and others have their turn before each 32 checks, behind each block, and one for each MiB of the hash', async () => {
     const turns: string[] = []
     let isOver = false
     const yielding: World = {
@@ -86,10 +86,10 @@ describe('a journal is read in blocks', () => {
     }
     const mebibyte = Buffer.alloc(1024 * 1024, 'x')
     for (const [records, tail, count] of [
-      [1, 0, 2],
-      [32, 0, 2],
-      [160, 0, 6],
-      [1, 1024 * 1024, 3],
+      [1, 0, 3],
+      [32, 0, 3],
+      [160, 0, 8],
+      [1, 1024 * 1024, 4],
     ] as const) {
       turns.length = 0
       isOver = false
