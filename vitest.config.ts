@@ -10,6 +10,7 @@ export const ALONE = [
   'test/keys/signing.test.ts',
   'test/providers/loading.test.ts',
   'test/testing/simulation/disk.test.ts',
+  'test/world/no-threads.test.ts',
 ]
 
 /**

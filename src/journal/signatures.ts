@@ -1,7 +1,8 @@
 /**
- * The signature checks of one verification: nine tenths of its cost. They run here, and where enough of them are left to pay for
- * threads, in threads beside this one as well: what no thread has room for is checked here at once, so that nobody waits for the
- * other. Answers are taken in the order of the records, so the first bad record is the one that is told.
+ * The signature checks of one verification: nine tenths of its cost. They run here, and where enough of them are left to
+ * pay for threads, in threads beside this one as well: what no thread has room for is checked here meanwhile, so that this
+ * one waits only where too much has piled up behind them. Answers are taken in the order of the records, so the first bad
+ * record is the one that is told.
  */
 import { type PublicKey, SignatureThreads } from '../keys/index.ts'
 import type { World } from '../world/index.ts'
@@ -11,11 +12,14 @@ import { invalidRecord, type SignedPayload } from './record.ts'
 const RECORDS_A_THREAD = 400
 /** This one among them: it reads what they check, and cannot feed more. */
 const THREADS_MAX = 8
-/** Runs that wait here behind one that a thread holds back, for each that the threads have room for. */
-const BEHIND_MAX = 4
+/**
+ * Runs that are kept for each that the threads have room for, before this one waits for the oldest. Who checks as fast as they
+ * do is two ahead; with twice that, a thread may lose its processor for a moment. A visitor's entries are held so long.
+ */
+const KEPT_A_PLACE = 4
 
-/** Checks made here behind a turn for others: some milliseconds. */
-const AT_ONCE = 32
+/** Checks made here in one turn: some milliseconds. Others go first. */
+const CHECKS_A_TURN = 32
 
 interface Run {
   readonly first: number
@@ -29,56 +33,68 @@ interface Run {
 export class Signatures implements Disposable {
   readonly #world: World
   readonly #key: PublicKey
-  readonly #threadsMax: number
+  readonly #besideMax: number
   #threads: SignatureThreads | null = null
   readonly #runs: Run[] = []
+  #settled = 0
 
-  /** With 1, all work stays on this thread. */
+  /** Threads count this one; with 1, all work stays here. */
   constructor(world: World, key: PublicKey, threads = world.threads.spare + 1) {
     this.#world = world
     this.#key = key
-    this.#threadsMax = Math.min(threads, THREADS_MAX)
+    this.#besideMax = Math.min(threads, THREADS_MAX) - 1
   }
 
-  /** Told how many records seem to be left. */
-  expect(records: number): void {
-    const count = Math.min(this.#threadsMax, Math.floor(records / RECORDS_A_THREAD))
-    if (count > 1) this.#threads ??= new SignatureThreads(this.#world.threads, this.#key, count - 1)
+  /** Starts threads, once, where so many records pay for them. */
+  startThreadsFor(recordsLeft: number): void {
+    const count = Math.min(this.#besideMax, Math.floor(recordsLeft / RECORDS_A_THREAD) - 1)
+    if (count > 0) this.#threads ??= new SignatureThreads(this.#world.threads, this.#key, count)
   }
 
   /** Asks about a run of records. Many in a row, because each change between parsing and curve arithmetic costs. */
   ask(records: readonly SignedPayload[], first: number): void {
+    if (records.length === 0) return
     const answers = this.#threads?.take(records) ?? null
     const run: Run = { first, records, answers, firstBad: null }
     this.#runs.push(run)
-    void answers?.then((fits) => {
+    const take = (fits: readonly boolean[]): void => {
       run.firstBad = fits.indexOf(false)
-    })
+    }
+    void answers?.then(take, () => undefined) // who settles it hears why there is no answer
   }
 
   /**
-   * Checks the newest run here if no thread took it, and settles what is known then. Gives the first record that is not settled,
-   * infinity where all are. Throws as `settle`.
+   * For behind each `ask`: checks the newest run here if no thread took it, and settles what is known then. Throws as
+   * `settle`.
    */
-  async advance(): Promise<number> {
+  async advance(): Promise<void> {
     const newest = this.#runs.at(-1)
     if (newest?.answers === null) newest.firstBad ??= await this.#firstBadOf(newest.records)
-    const behindMax = BEHIND_MAX * (this.#threads?.room ?? 0)
+    const keptMax = KEPT_A_PLACE * (this.#threads?.room ?? 0)
     for (let run = this.#runs[0]; run !== undefined; run = this.#runs[0]) {
-      if (run.firstBad === null && this.#runs.length <= behindMax) return run.first
+      if (run.firstBad === null && this.#runs.length <= keptMax) return
       await this.settle(run.first + run.records.length)
     }
-    return Number.POSITIVE_INFINITY
   }
 
-  /** Waits for the answers about all records before this one. Throws `EVIDENCE_INVALID` for the first that is bad. */
+  /** Every record before this one is settled. */
+  get settled(): number {
+    return this.#settled
+  }
+
+  /**
+   * Waits for the answers about all records before this one. Throws `EVIDENCE_INVALID` for the first that is bad. A run that
+   * goes on behind `end` is over with that, so `end` lies within one only for who stops there.
+   */
   async settle(end: number): Promise<void> {
     for (let run = this.#runs[0]; run !== undefined && run.first < end; run = this.#runs[0]) {
       this.#runs.shift()
       const { first, records, answers } = run
       const due = records.slice(0, end - first)
       const bad = run.firstBad ?? (answers === null ? await this.#firstBadOf(due) : (await answers).indexOf(false))
-      if (bad === -1 || bad >= due.length) continue
+      const isGood = bad === -1 || bad >= due.length
+      this.#settled = first + (isGood ? due.length : bad)
+      if (isGood) continue
       throw invalidRecord(first + bad, 'its signature does not fit the payload and the given key')
     }
   }
@@ -89,7 +105,7 @@ export class Signatures implements Disposable {
 
   async #firstBadOf(records: readonly SignedPayload[]): Promise<number> {
     for (const [index, { payload, signature }] of records.entries()) {
-      if (index % AT_ONCE === 0) await this.#world.clock.yield()
+      if (index % CHECKS_A_TURN === 0) await this.#world.clock.yield()
       if (!this.#key.verifies(payload, signature)) return index
     }
     return -1

@@ -25,8 +25,8 @@ export interface VerifyOptions {
   /** Told after each slice of records, for a person who waits. */
   readonly progress?: (bytesDone: number, bytesAll: number) => void
   /**
-   * Threads that may check signatures, this one among them, 8 at most. Default: it and as many as the machine can spare. The others
-   * are started where the journal is long enough to keep them busy; with 1 all work stays here.
+   * Threads that may check signatures, this one among them, 8 at most. Default: it and as many as the machine can spare.
+   * The others are started where the journal is long enough to keep them busy; with 1 all work stays here.
    */
   readonly threads?: number
 }
@@ -162,15 +162,19 @@ async function check(world: World, source: Uint8Array, key: PublicKey, rules: Ru
   let shown = 0
   /** A write did not reach the disk whole before the power failed: nothing of it was acknowledged, and nothing is believed. */
   let unwritten = false
-  const show = async (end: number): Promise<void> => {
-    if (rules.visit === undefined) return
-    const proven = entries.splice(0, end - shown)
-    shown = end
-    await rules.visit(proven)
+  /** Shows what is proven before it says what is not: whoever visits sees the same, however many threads there are. */
+  const settle = async (settling: Promise<void>): Promise<void> => {
+    try {
+      await settling
+    } finally {
+      const proven = rules.visit === undefined ? [] : entries.splice(0, signatures.settled - shown)
+      shown += proven.length
+      if (proven.length > 0) await rules.visit?.(proven)
+    }
   }
   let place: ExpectedPlace = { sequence: 0, previousHash: GENESIS, agentId: null, runId: null }
   for (let block = nextBlock(bytes, at, 0); block !== null; block = nextBlock(bytes, at, place.sequence)) {
-    signatures.expect(((bytes.length - at) / (block.end - at)) * block.signed.length)
+    signatures.startThreadsFor(recordsLeft(bytes.length - at, block.end - at, block.signed.length))
     signatures.ask(block.signed, place.sequence)
     try {
       for (const { line, payload } of block.signed) {
@@ -191,23 +195,27 @@ async function check(world: World, source: Uint8Array, key: PublicKey, rules: Ru
         if (!unwritten) throw block.broken
       }
     } catch (error) {
-      await signatures.settle(place.sequence + 1) // a bad signature up to here is the better answer
+      await settle(signatures.settle(place.sequence + 1)) // a bad signature up to here is the better answer
       throw error
     }
-    await show(Math.min(await signatures.advance(), place.sequence))
+    await settle(signatures.advance())
     at = block.end
     if (unwritten) break
     rules.progress?.(at, bytes.length)
     await world.clock.yield()
   }
-  await signatures.settle(place.sequence)
-  await show(place.sequence)
+  await settle(signatures.settle(place.sequence))
   const tail = bytes.length - at
   if (tail > 0 && rules.fragment === 'refused') throw invalid(`its last line is not finished (${tail} bytes)`)
   if (tail > LINE_BYTES_MAX && !hasUnwrittenSectors(bytes, at))
     throw invalid(`its last line is longer than ${LINE_BYTES_MAX} bytes`)
   if (first === null) throw invalid('it holds no complete record')
   return { entries, first, verifiedBytes: at }
+}
+
+/** As many as there are if the rest of the file is like this block. */
+function recordsLeft(bytesLeft: number, blockBytes: number, blockRecords: number): number {
+  return blockRecords === 0 ? 0 : (bytesLeft / blockBytes) * blockRecords
 }
 
 interface Block {

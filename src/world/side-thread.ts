@@ -1,20 +1,16 @@
 /**
  * A thread beside this one, for work that is worth a message to and fro. Nobody waits for it but who asked; it holds the
- * process open only while a question is out. A thread that died answers null to everybody, and whoever asked does the
- * work here.
+ * process open only while a question is out. A thread that died, or never began, answers null to everybody, and whoever
+ * asked does the work here.
  */
-import { type Transferable, Worker } from 'node:worker_threads'
+import type { Transferable } from 'node:worker_threads'
+import { startedWorker } from './started-worker.ts'
 import type { SideThread } from './world.ts'
 
 /** `work` is the text of an expression, for the reason that `waiting-thread.ts` gives; `require` is in its reach. */
 export function startSideThread(work: string, data: object): SideThread {
-  const worker = new Worker(program(work), {
-    eval: true,
-    env: {},
-    execArgv: [],
-    resourceLimits: { maxOldGenerationSizeMb: 128, stackSizeMb: 4 },
-    workerData: data,
-  })
+  const worker = startedWorker(program(work), data)
+  if (worker === null) return DEAD
   const waiting: ((answer: unknown) => void)[] = []
   let gone = false
   const answered = (answer: unknown): void => {
@@ -45,6 +41,12 @@ export function startSideThread(work: string, data: object): SideThread {
       await worker.terminate()
     },
   }
+}
+
+const DEAD: SideThread = {
+  ready: Promise.resolve(false),
+  ask: () => Promise.resolve(null),
+  stop: () => Promise.resolve(),
 }
 
 function program(work: string): string {

@@ -3,7 +3,8 @@
  * and not longer than it says. Whoever got no answer stops the thread; nothing else ends what it is doing.
  */
 import { performance } from 'node:perf_hooks'
-import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads'
+import { MessageChannel, type MessagePort, receiveMessageOnPort, type Worker } from 'node:worker_threads'
+import { startedWorker } from './started-worker.ts'
 
 const START_MS_MAX = 10_000
 
@@ -29,19 +30,13 @@ export class WaitingThread {
   /**
    * `work` is the text of an expression: a function of the data that gives a function of each question. It is text, because a
    * thread must load as it lies there, from sources in tests and from what was built elsewhere; `require` is in its reach.
-   * Null when it does not come up in time.
+   * Null when it does not come up in time, or not at all.
    */
   static start(work: string, data: object): WaitingThread | null {
     const state = new Int32Array(new SharedArrayBuffer(4))
     const { port1, port2 } = new MessageChannel()
-    const worker = new Worker(program(work), {
-      eval: true,
-      env: {},
-      execArgv: [],
-      resourceLimits: { maxOldGenerationSizeMb: 128, stackSizeMb: 4 },
-      workerData: { data, state, port: port2 },
-      transferList: [port2],
-    })
+    const worker = startedWorker(program(work), { data, state, port: port2 }, [port2])
+    if (worker === null) return null
     worker.on('error', () => undefined) // its answer does not come, and that is noticed where it is awaited
     worker.unref()
     port1.unref()

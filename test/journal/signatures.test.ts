@@ -115,17 +115,30 @@ describe('signature checks on this thread', () => {
     expect(looked()).toBe(65)
   })
 
-  test('are made once, when it goes on behind the run that was asked about last', async () => {
+  test('are made when it goes on behind a run, and not again when that is settled', async () => {
     const { publicKey: counting, looked } = counted()
     using signatures = new Signatures(helped(0).world, counting)
-    expect(await signatures.advance()).toBe(Number.POSITIVE_INFINITY)
+    await signatures.advance()
+    expect(signatures.settled).toBe(0)
     signatures.ask(fit, 0)
-    expect(await signatures.advance()).toBe(Number.POSITIVE_INFINITY)
+    await signatures.advance()
     await signatures.settle(80)
-    expect(looked()).toBe(80)
-    using others = here()
-    others.ask(spoilt(5), 80)
-    await expect(others.advance()).rejects.toMatchObject(bad(85))
+    expect([looked(), signatures.settled]).toEqual([80, 80])
+  })
+
+  test('say how far they came when one does not fit', async () => {
+    using signatures = here()
+    signatures.ask(spoilt(5), 80)
+    await expect(signatures.advance()).rejects.toMatchObject(bad(85))
+    expect(signatures.settled).toBe(85)
+  })
+
+  test('of no records at all are none', async () => {
+    using signatures = here()
+    signatures.ask([], 0)
+    await signatures.advance()
+    await signatures.settle(1)
+    expect(signatures.settled).toBe(0)
   })
 })
 
@@ -142,7 +155,7 @@ describe('threads beside this one', () => {
     ] as const) {
       const { world, seen } = helped(3)
       using signatures = new Signatures(world, publicKey)
-      signatures.expect(records)
+      signatures.startThreadsFor(records)
       expect(seen.started, `${records} records`).toBe(started)
     }
   })
@@ -158,7 +171,7 @@ describe('threads beside this one', () => {
     ] as const) {
       const { world, seen } = helped(spare)
       using signatures = new Signatures(world, publicKey, asked)
-      signatures.expect(100_000)
+      signatures.startThreadsFor(100_000)
       expect(seen.started, `spare ${spare}, asked for ${asked}`).toBe(started)
     }
   })
@@ -167,8 +180,8 @@ describe('threads beside this one', () => {
     const { world, seen } = helped(1)
     {
       using signatures = new Signatures(world, publicKey)
-      signatures.expect(1000)
-      signatures.expect(100_000)
+      signatures.startThreadsFor(1000)
+      signatures.startThreadsFor(100_000)
       expect(seen).toMatchObject({ started: 1, stopped: 0 })
     }
     expect(seen.stopped).toBe(1)
@@ -178,49 +191,55 @@ describe('threads beside this one', () => {
     const { world, seen, answer } = helped(1)
     const { publicKey: counting, looked } = counted()
     using signatures = new Signatures(world, counting)
-    signatures.expect(1000)
+    signatures.startThreadsFor(1000)
     await real.clock.yield() // now they are up
     for (let run = 0; run < 5; run += 1) {
       signatures.ask(fit, run * 80)
-      expect(await signatures.advance()).toBe(0)
+      await signatures.advance()
+      expect(signatures.settled).toBe(0)
     }
     expect([seen.asked, looked()]).toEqual([2, 3 * 80])
     answer()
     await signatures.settle(400)
-    expect(await signatures.advance()).toBe(Number.POSITIVE_INFINITY)
-    expect([seen.asked, looked()]).toEqual([2, 3 * 80])
+    await signatures.advance()
+    expect([seen.asked, looked(), signatures.settled]).toEqual([2, 3 * 80, 400])
   })
 
-  test('are waited for where eight runs are there and they hold the first one back', async () => {
-    const { world, answer } = helped(1)
+  test.each([
+    [1, 8],
+    [2, 16],
+  ])('are waited for where there are more runs than kept: %d beside this one, %d runs', async (spare, kept) => {
+    const { world, answer } = helped(spare)
     using signatures = new Signatures(world, publicKey)
-    signatures.expect(1000)
+    signatures.startThreadsFor(100_000)
     await real.clock.yield()
-    for (let run = 0; run < 8; run += 1) {
+    for (let run = 0; run < kept; run += 1) {
       signatures.ask(fit, run * 80)
-      expect(await signatures.advance()).toBe(0)
+      await signatures.advance()
+      expect(signatures.settled).toBe(0)
     }
-    signatures.ask(fit, 640)
-    let told: number | null = null
-    const advanced = signatures.advance().then((first) => {
-      told = first
+    signatures.ask(fit, kept * 80)
+    let isOver = false
+    const advanced = signatures.advance().then(() => {
+      isOver = true
     })
     for (let turn = 0; turn < 10; turn += 1) await real.clock.yield()
-    expect(told).toBeNull()
+    expect(isOver).toBe(false)
     answer()
     await advanced
-    expect(told).toBe(Number.POSITIVE_INFINITY)
+    expect(signatures.settled).toBe((kept + 1) * 80)
   })
 
   test('and this one are told in the order of the records: what is bad here waits for what they say', async () => {
     const { world, answer } = helped(1, 70)
     using signatures = new Signatures(world, publicKey)
-    signatures.expect(1000)
+    signatures.startThreadsFor(1000)
     await real.clock.yield()
     signatures.ask(fit, 0)
     signatures.ask(fit, 80)
     signatures.ask(spoilt(5), 160)
-    expect(await signatures.advance()).toBe(0)
+    await signatures.advance()
+    expect(signatures.settled).toBe(0)
     answer()
     await expect(signatures.settle(240)).rejects.toMatchObject(bad(70))
   })
@@ -228,7 +247,7 @@ describe('threads beside this one', () => {
   test('are believed about the records before the end, in the order of the records', async () => {
     const { world, answer } = helped(1, 30, 31)
     using signatures = new Signatures(world, publicKey)
-    signatures.expect(1000)
+    signatures.startThreadsFor(1000)
     await real.clock.yield()
     answer()
     signatures.ask(fit, 0)
@@ -239,10 +258,25 @@ describe('threads beside this one', () => {
     await expect(signatures.settle(240)).rejects.toMatchObject(bad(190))
   })
 
+  test('that answer nobody are told by who settles, and by nobody else', async () => {
+    const lost = new Error('lost')
+    const start = (): SideThread => ({
+      ready: Promise.resolve(true),
+      ask: () => Promise.reject(lost),
+      stop: () => Promise.resolve(),
+    })
+    using signatures = new Signatures({ ...real, threads: { spare: 1, start } }, publicKey)
+    signatures.startThreadsFor(1000)
+    await real.clock.yield()
+    signatures.ask(fit, 0)
+    for (let turn = 0; turn < 10; turn += 1) await real.clock.yield() // an unhandled rejection would end the process
+    await expect(signatures.settle(80)).rejects.toBe(lost)
+  })
+
   test('take no part before they are up', async () => {
     const { world, seen } = helped(1)
     using signatures = new Signatures(world, publicKey)
-    signatures.expect(1000)
+    signatures.startThreadsFor(1000)
     signatures.ask(spoilt(5), 0)
     await expect(signatures.settle(80)).rejects.toMatchObject(bad(5))
     expect(seen.asked).toBe(0)

@@ -428,7 +428,7 @@ describe('a long journal', () => {
     const proven = await verifyPrefixBytes(on, all, publicKey, runId)
     expect(proven.entries.map(({ sequence }) => sequence)).toEqual(lines.map((_, index) => index))
     expect(proven.snapshot_sha256).toBe(sha256(all))
-    expect(asked()).toBeGreaterThan(5)
+    expect(asked()).toBeGreaterThan(1) // this one checks what it has no room for
     const inOrder: number[] = []
     const visit = (entries: readonly Entry[]): void => void inOrder.push(...entries.map(({ sequence }) => sequence))
     await visitRunPrefix(on, file(all), publicKey, runId, visit)

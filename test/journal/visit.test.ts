@@ -45,6 +45,23 @@ describe('visiting a journal', () => {
     expect(seen).toBeLessThan(LONG.length)
   })
 
+  test.each([1, 2, 3, 8])('shows what is proven before it says what is not, with %d threads', async (threads) => {
+    const events = Array.from({ length: 2000 }, (_, at) => OUTPUT(`${at}`))
+    const lines = makeLines({ key, events })
+    lines[900] = makeLines({ key: madeKey(2), events })[900] as Buffer
+    const path = file(lines)
+    const seen: number[] = []
+    const visit = (entries: readonly Entry[]): void => void seen.push(...entries.map(({ sequence }) => sequence))
+    await expect(visitRunPrefix(world, path, publicKey, runId, visit, { threads })).rejects.toMatchObject({
+      facts: { record: 900 },
+    })
+    expect(seen).toEqual(Array.from({ length: 900 }, (_, at) => at))
+    const leave = (entries: readonly Entry[]): void => {
+      if (entries.some(({ sequence }) => sequence === 600)) throw new Error('enough')
+    }
+    await expect(visitRunPrefix(world, path, publicKey, runId, leave, { threads })).rejects.toThrow('enough')
+  })
+
   test.each([1, 3])('shows no record whose signature does not fit, with %d threads', async (threads) => {
     const lines = makeLines({ key, events: LONG })
     const other = makeLines({ key: madeKey(2), events: LONG })
