@@ -1,4 +1,7 @@
-/** Bundles programs out of TypeScript, each into one file with what they share, for processes that live for a moment. */
+/**
+ * Bundles programs out of TypeScript, in files that they share, for processes that live for a moment. The command line has
+ * `vite.config.ts`.
+ */
 import { basename } from 'node:path'
 import { build } from 'vite'
 import { ROOT } from './steps.mjs'
@@ -19,7 +22,7 @@ export async function bundle(scripts, outDir) {
       outDir,
       target: 'node20',
       minify: false,
-      rollupOptions: {
+      rolldownOptions: {
         input: Object.fromEntries(scripts.map((script) => [basename(script, '.ts'), script])),
         output: { entryFileNames: '[name].mjs', chunkFileNames: '[name]-[hash].mjs' },
       },

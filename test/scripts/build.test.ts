@@ -1,7 +1,7 @@
-import { existsSync } from 'node:fs'
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { existsSync, readFileSync } from 'node:fs'
+import { mkdir, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { buildWhenStale } from '../../scripts/build.mjs'
 import { Stop } from '../../scripts/steps.mjs'
 import { type TemporaryFolder, temporaryFolder } from '../support/folder.ts'
@@ -61,46 +61,89 @@ test('dist is built when src changed and not otherwise, and keeps nothing of a s
   for (const ending of ['.js', '.d.ts', '.js.map']) expect(existsSync(built(`one${ending}`))).toBe(false)
 }, 60_000)
 
-test('the command line is built of the same sources, and keeps none of its files of last time', async () => {
+test('the command line is built of the same sources, beside the one before, whose files stay for a day', async () => {
   await using clone = await smallClone()
-  const texts = async () => {
+  const place = clone.of('dist', 'symbi')
+  const filesOf = async () => (await readdir(place)).filter((name) => name.endsWith('.js')).toSorted()
+  const built = async () => {
     expect(buildWhenStale(clone.path, { stdout: 2 })).toBe(true)
-    const names = (await readdir(clone.of('dist', 'symbi'))).filter((name) => name.endsWith('.js')).toSorted()
-    return await Promise.all(names.map((name) => readFile(clone.of('dist', 'symbi', name), 'utf8')))
+    const [, chunk = ''] = /import\("\.\/(.+)"\)/.exec(await readFile(join(place, 'symbi.js'), 'utf8')) ?? []
+    return { chunk, text: await readFile(join(place, chunk), 'utf8') }
   }
-  expect(await texts()).toEqual([expect.stringContaining('one = 1'), expect.stringContaining('import(')])
+  const first = await built()
+  expect(first.text).toContain('one = 1')
+  expect(await filesOf()).toEqual([first.chunk, 'symbi.js'])
+
   await writeFile(clone.of('src', 'core', 'one.ts'), 'export const one: number = 2\n')
-  expect(await texts()).toEqual([expect.stringContaining('one = 2'), expect.stringContaining('import(')])
-  await writeFile(clone.of('src', 'cli', 'main.ts'), "export { one } from '../core/index.ts'\n")
-  expect(await texts()).toEqual([expect.stringContaining('one = 2')])
+  const second = await built()
+  expect(second.text).toContain('one = 2')
+  expect(await filesOf()).toEqual([first.chunk, second.chunk, 'symbi.js'].toSorted())
+
+  const yesterday = Date.now() / 1000 - 25 * 60 * 60
+  for (const name of await readdir(place)) await utimes(join(place, name), yesterday, yesterday)
+  await writeFile(clone.of('src', 'core', 'one.ts'), 'export const one: number = 3\n')
+  const third = await built()
+  expect(await filesOf()).toEqual([third.chunk, 'symbi.js'])
+  expect((await readdir(clone.of('dist'))).toSorted()).toEqual(['.fingerprint', 'cli', 'core', 'symbi'])
 }, 60_000)
 
-test('a process that starts reads a few files of ours, and none of them holds a package', async () => {
+test('a bundler that fails stops the build, which is not taken for a new one, and leaves the command line of before', async () => {
+  await using clone = await smallClone()
+  const build = () => buildWhenStale(clone.path, { stdout: 2 })
+  expect(build()).toBe(true)
+  const before = await readFile(clone.of('dist', 'symbi', 'symbi.js'), 'utf8')
+  const settings = await readFile(clone.of('vite.config.ts'), 'utf8')
+  await writeFile(clone.of('vite.config.ts'), `${settings}\nthrow new Error('no settings today')\n`)
+  expect(build).toThrow(Stop)
+  expect(build).toThrow('Cannot build the program: the bundler failed')
+  expect(await readFile(clone.of('dist', 'symbi', 'symbi.js'), 'utf8')).toBe(before)
+  expect((await readdir(clone.of('dist'))).toSorted()).toEqual(['cli', 'core', 'symbi'])
+  await writeFile(clone.of('vite.config.ts'), settings)
+  expect(build()).toBe(true)
+}, 60_000)
+
+describe('the command line that is built', () => {
   const folder = join(ROOT, 'dist', 'symbi')
-  const files = (await readdir(folder)).filter((name) => name.endsWith('.js'))
-  const texts = new Map(
-    await Promise.all(files.map(async (name) => [name, await readFile(join(folder, name), 'utf8')] as const)),
-  )
-  const read = (name: string, seen = new Set<string>()): ReadonlySet<string> => {
+  let texts: ReadonlyMap<string, string> = new Map()
+  beforeAll(async () => {
+    const files = (await readdir(folder)).filter((name) => name.endsWith('.js'))
+    texts = new Map(
+      await Promise.all(files.map(async (name) => [name, await readFile(join(folder, name), 'utf8')] as const)),
+    )
+  })
+  const reach = (name: string, seen: Set<string>): ReadonlySet<string> => {
     if (seen.has(name)) return seen
     seen.add(name)
-    for (const [, next = ''] of (texts.get(name) ?? '').matchAll(/^import .*"\.\/(.+)";$/gm)) read(next, seen)
+    for (const [, next = ''] of (texts.get(name) ?? '').matchAll(/^(?:import|export) .*"\.\/(.+)";$/gm))
+      reach(next, seen)
     return seen
   }
-  const commands = [...(texts.get('symbi.js') ?? '').matchAll(/^\t(\w+): \(\) => import\("\.\/(.+)"\)/gm)]
-  expect(commands.map(([, command]) => command)).toContain('up')
-  for (const [, command, file = ''] of commands) {
-    expect(texts.has(file), command).toBe(true)
-    expect(read('symbi.js', new Set(read(file))).size, command).toBeLessThan(60)
-  }
-  const maps = await Promise.all(
-    [...texts]
-      .filter(([, text]) => text.includes('sourceMappingURL='))
-      .map(([name]) => readFile(join(folder, `${name}.map`), 'utf8')),
-  )
-  const sources = maps.flatMap((map): readonly string[] => JSON.parse(map).sources)
-  expect(sources).toContain('../../src/cli/up/up.ts')
-  expect(sources.filter((source) => !source.startsWith('../../src/'))).toEqual([])
+
+  test('is at most 45 files of it for each command', () => {
+    const rows = [...(texts.get('symbi.js') ?? '').matchAll(/^\t(\w+): \(\) => import\("\.\/(.+)"\)/gm)]
+    const source = readFileSync(join(ROOT, 'src/cli/program.ts'), 'utf8')
+    expect(rows.map(([, command]) => command)).toEqual(
+      [...source.matchAll(/^ {2}(\w+): \(\) => import\(/gm)].map(([, command]) => command),
+    )
+    expect(rows.length).toBeGreaterThan(10)
+    for (const [, command, file = ''] of rows) {
+      expect(texts.has(file), command).toBe(true)
+      expect(reach('symbi.js', new Set(reach(file, new Set()))).size, command).toBeLessThanOrEqual(45)
+    }
+  })
+
+  test('comes from our sources alone, and no package is in it', async () => {
+    const mapped = [...texts].filter(([, text]) => text.includes('sourceMappingURL='))
+    const maps = await Promise.all(mapped.map(([name]) => readFile(join(folder, `${name}.map`), 'utf8')))
+    const sources = maps.flatMap((map): readonly string[] => JSON.parse(map).sources)
+    expect(sources).toContain('../../src/cli/up/up.ts')
+    expect(sources.filter((source) => !source.startsWith('../../src/'))).toEqual([])
+    // what has no map only hands on what others export
+    for (const [name, text] of texts) {
+      if (text.includes('sourceMappingURL=')) continue
+      expect(text.replace(/^(?:import|export) .*;$/gm, '').trim(), name).toBe('')
+    }
+  })
 })
 
 test('a build with errors stops, and is no program the next time either', async () => {
