@@ -1,4 +1,4 @@
-/** What a measurement is, and what it gets. Each file of `bench/` that measures something exports one. */
+/** What a measurement is, and what it gets. Each file of `bench/` that measures something exports one or some. */
 import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Result } from './result.ts'

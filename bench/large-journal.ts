@@ -1,6 +1,6 @@
 /**
- * A large journal: appending to one of 60 MiB against an empty one, and verifying one, on one thread and on two, against
- * the bare rate of checking signatures.
+ * A large journal: appending to one of 60 MiB against an empty one; and verifying one, on one thread against the bare rate of
+ * checking signatures, and on two against one.
  */
 import { createPublicKey, generateKeyPairSync, type KeyObject, sign, verify as verifySignature } from 'node:crypto'
 import { statSync } from 'node:fs'
@@ -24,7 +24,7 @@ const MIB = 1024 * 1024
 /** A round is over in a moment, and the disk is at its slowest or fastest in some of them. */
 const ROUNDS_OF_APPENDS = 51
 /** Whoever shares the processors takes one of two threads away in some of the rounds. */
-const ROUNDS_OF_THREADS = 11
+const ROUNDS_OF_VERIFYING = 11
 const world = nodeWorld()
 
 async function measureAppend(context: Context): Promise<readonly Result[]> {
@@ -74,7 +74,7 @@ async function measureVerify(context: Context): Promise<readonly Result[]> {
     const { wallMs } = await timed(() => verify(world, path, key, { threads }))
     return (count * 1000) / wallMs
   }
-  const steady = withRounds(context, ROUNDS_OF_THREADS)
+  const steady = withRounds(context, ROUNDS_OF_VERIFYING)
   const one = await compare(steady, rate(1), bare)
   const two = await compare(steady, rate(2), rate(1))
   const blocks: Awaited<ReturnType<typeof longestBlock>>[] = []

@@ -32,12 +32,12 @@ export class SignatureThreads {
     this.#helpers = start === undefined ? [] : Array.from({ length: count }, () => helperOf(start, key))
   }
 
-  /** Runs that can be out at once. */
+  /** Runs that can be out at once, when every thread is up. */
   get room(): number {
     return this.#helpers.length * RUNS_MAX
   }
 
-  /** Whether each signature fits, in order; never rejects. Null when no thread has room: then the caller checks. */
+  /** Whether each signature fits, in order; never rejects. Null when no thread has room, or a signature is refused before the curve is asked: then the caller checks. */
   take(run: readonly Signed[]): Promise<readonly boolean[]> | null {
     let idlest: Helper | null = null
     for (const helper of this.#helpers) {

@@ -11,6 +11,7 @@ import { configOf, type Finding, failed, ok, type Patient, projectOf, skipped } 
 /** `engines.node` of our own package.json is the one place that says which Node we need. */
 export async function checkNode({ world }: Patient): Promise<Finding> {
   const running = process.versions.node
+  // by name: this file lies in src/cli/doctor, or built in dist/symbi
   const manifest = createRequire(import.meta.url).resolve('symbi-runtime/package.json')
   const text = await readTextFile(world, manifest, 256 * 1024)
   const range = /"node": ">=(\d+)\.(\d+)"/.exec(text ?? '')
