@@ -109,7 +109,7 @@ made 00000000000000aa in 12 ms, at 10:00:00Z
 …
 done
 $ use 00000000000000aa
-used 00000000000000aa
+used 00000000000000aa  #1
 \`\`\`
 `
 
@@ -121,8 +121,10 @@ test('a guide is typed with the values of the terminal, and another answer than 
     return terminal.typed
   }
   const made = 'made 123456789abcdef0 in 1.5 s, at 23:59:59Z\nmore\ndone\n'
-  expect(await follow(made, 'used 123456789abcdef0\n')).toEqual(['make it\n', 'use 123456789abcdef0\n'])
-  await expect(follow(made, 'used 123456789abcdef1\n')).rejects.toThrow('not shown')
-  await expect(follow(made.replace('done', 'undone'), 'used 123456789abcdef0\n')).rejects.toThrow('not shown')
-  await expect(follow(made.replace('made', 'made up'), 'used 123456789abcdef0\n')).rejects.toThrow('not shown')
+  const both = ['make it\n', 'use 123456789abcdef0\n']
+  expect(await follow(made, 'used 123456789abcdef0  #1\n')).toEqual(both)
+  expect(await follow(made, 'used 123456789abcdef0 #2 +15 ms\n')).toEqual(both) // it took long enough to be told
+  await expect(follow(made, 'used 123456789abcdef1  #1\n')).rejects.toThrow('not shown')
+  await expect(follow(made.replace('done', 'undone'), 'used 123456789abcdef0  #1\n')).rejects.toThrow('not shown')
+  await expect(follow(made.replace('made', 'made up'), 'used 123456789abcdef0  #1\n')).rejects.toThrow('not shown')
 })

@@ -49,6 +49,7 @@ const VALUE = '[\\w.:-]+'
 /** Times and amounts that nobody remembers. A duration is not shown at all when it is very short. */
 const DURATION = /(?: \+)?\d[\d.]* m?s\b/
 const AMOUNT = /\d{4}-\d\d-\d\dT[\d:.]+Z|\d\d:\d\d:\d\dZ|[\d,]+ (?:bytes|records)|[\d.]+ KiB|\[1\] \d+|#\d+/
+const SHOWN_WHEN_LONG = '(?: *\\+?[\\d.]+ m?s)?'
 const LOOSE = new RegExp(`${DURATION.source}|${AMOUNT.source}`, 'g')
 
 export class Follower {
@@ -108,8 +109,10 @@ function plainPattern(text: string): string {
 }
 
 function looseShape(text: string): string {
-  if (new RegExp(`^(?:${DURATION.source})$`).test(text)) return '(?: *\\+?[\\d.]+ m?s)?'
-  return escaped(text).replace(/\d(?:[\d,]|\\\.)*/g, '[\\d,.]+')
+  if (new RegExp(`^(?:${DURATION.source})$`).test(text)) return SHOWN_WHEN_LONG
+  const shape = escaped(text).replace(/\d(?:[\d,]|\\\.)*/g, '[\\d,.]+')
+  // behind the number of a record, also where the guide shows none
+  return text.startsWith('#') ? `${shape}${SHOWN_WHEN_LONG}` : shape
 }
 
 /** Where columns are filled up, their width is nothing to insist on. */
